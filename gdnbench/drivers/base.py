@@ -1,0 +1,56 @@
+"""A driver makes one part of one variant run on scenarios: ours through `gdn_impl`, vLLM's through `gdnbench.oracle`.
+
+Probes know drivers only. They make fresh inputs outside the measured section, call `run` inside it, and read named
+fields afterwards; so equality, cost and time speak of the same call.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+import torch
+
+from gdnbench.devices.base import Device
+from gdnbench.values.scenarios import Scenario
+
+Value = torch.Tensor | int | float | bool | str | None | tuple[int, ...]
+
+
+class Driver(ABC):
+    """One part of one variant on one scenario and one device. Persistent state (builders, graph buffers) is made once.
+
+    Args:
+        state: which code runs: `before` or `after` for our builders, a release such as `0.29.0` for vLLM's.
+        scenario: the step to drive.
+        device: where device tensors live; `device.active()` holds while `__init__`, `inputs` and `run` are called.
+    """
+
+    part: ClassVar[str]
+
+    def __init__(self, state: str, scenario: Scenario, device: Device) -> None:
+        self.state = state
+        self.scenario = scenario
+        self.device = device
+
+    @classmethod
+    def refuses(cls, scenario: Scenario) -> str | None:
+        """Why this part cannot meet this scenario (one line), or None."""
+        return None
+
+    @abstractmethod
+    def inputs(self) -> Any:
+        """Fresh inputs of one step, equal from call to call and from driver to driver of the same scenario."""
+
+    @abstractmethod
+    def run(self, inputs: Any) -> Any:
+        """One step: the measured section. Called under torch.inference_mode()."""
+
+    @abstractmethod
+    def fields(self, inputs: Any, result: Any) -> Mapping[str, Value]:
+        """The result as named values, tensors left where they are. The same names from every driver of this part."""
+
+    def watched(self, inputs: Any) -> Mapping[str, torch.Tensor]:
+        """Input tensors that the step must leave as they were."""
+        return {}
