@@ -45,6 +45,6 @@ PARTS: dict[int, tuple[Part, ...]] = {
 def load(path: str) -> type[Driver]:
     """The driver class at `module:Class`."""
     module, _, name = path.partition(":")
-    driver = getattr(import_module(module), name)
+    driver: type[Driver] = getattr(import_module(module), name)
     assert issubclass(driver, Driver), path
     return driver

@@ -12,7 +12,8 @@ The grammar of vLLM's attention benchmarks, `[count]q<query>[k][s<sequence>[k]]`
     /async    asynchronous speculation: the host knows an upper bound of the lengths only
     /capture  metadata for graph capture instead of a step
 
-Without `p`, a row that has context and one token, or drafts, is a decode; any other row is the last chunk of its prompt.
+Without `p`, a row that has context and one token, or drafts, is a decode; any other row
+is the last chunk of its prompt.
 """
 
 from __future__ import annotations
@@ -295,24 +296,24 @@ def random_scenario(rng: random.Random, *, capture: bool = False) -> Scenario:
     """A random valid scenario: small enough to build in well under a millisecond, wide enough to meet every branch."""
     speculation = rng.choice([0, 0, 1, 2, 4, 8])
     runner: Runner = rng.choice(["V1", "V2"])
-    shared = {"kv_groups": rng.choice([1, 1, 1, 2, 3]), "staged": rng.random() < 0.7}
+    kv_groups, staged = rng.choice([1, 1, 1, 2, 3]), rng.random() < 0.7
     count = rng.choice([1, 2, 3, 5, 8, 16, 24])
     if capture:
         query_len = rng.choice([1, 1 + speculation])
         rows: Sequence[Row] = [Row(query_len, rng.randint(1, 2000), 1) for _ in range(count)]
-        return Scenario(tuple(rows), speculation=speculation, runner=runner, capture=True, **shared)
-    kinds = rng.choice(
-        [["decode"], ["spec"], ["prefill"], ["decode", "prefill"], ["spec", "decode", "prefill"], ["spec", "zero"]]
-    )
+        return Scenario(tuple(rows), 0, kv_groups, speculation, runner, staged, capture=True)
+    mixtures = ["decode", "spec", "prefill", "decode prefill", "spec decode prefill", "spec zero"]
+    kinds = rng.choice(mixtures).split()
     rows = [_random_row(rng, rng.choice(kinds), speculation, runner) for _ in range(count)]
     graph_batch = all(row.query_len <= 1 + speculation for row in rows)
     return Scenario(
         rows=ordered(rows, speculation, runner),
         padded_rows=rng.choice([0, 0, 1, 3, 7]) if graph_batch else 0,
+        kv_groups=kv_groups,
         speculation=speculation,
         runner=runner,
+        staged=staged,
         asynchronous=speculation > 0 and rng.random() < 0.3,
-        **shared,
     )
 
 
