@@ -25,6 +25,8 @@ from dataclasses import dataclass, replace
 from itertools import groupby
 from typing import Literal
 
+from gdnbench.values.errors import UserError
+
 Runner = Literal["V1", "V2"]
 
 NO_DRAFTS = -1
@@ -32,7 +34,7 @@ MAX_ROWS = 1024
 MAX_TOKENS = 1 << 20
 
 
-class ScenarioError(ValueError):
+class ScenarioError(UserError):
     """A scenario that cannot be read or cannot happen; the message is one line for the user."""
 
 
