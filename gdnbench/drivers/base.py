@@ -28,6 +28,8 @@ class Driver(ABC):
     """
 
     part: ClassVar[str]
+    change: ClassVar[int] = 0
+    """The pull request that the part belongs to; set by the registry for drivers that serve several."""
 
     def __init__(self, state: str, scenario: Scenario, device: Device) -> None:
         self.state = state

@@ -14,7 +14,7 @@ class Part:
 
     Attributes:
         name: as the user sees it.
-        ours: `module:Class` of our driver.
+        ours: `module:Class` of our driver, or `module:Class@change` of one that serves several changes.
         oracle: `module:Class` of the driver over the real release, or None.
         reason: why there is no oracle on a CPU (one line), empty where there is one.
         measured: whether cost and step time are measured on it, or only conformance.
@@ -31,20 +31,28 @@ class Part:
     foreign: tuple[str, ...] = ()
 
 
-GDN_BUILD = Part("build", "gdnbench.drivers.gdn:BuildDriver", "gdnbench.oracle.gdn:ReleaseBuildDriver")
-GDN_CAPTURE = Part("capture", "gdnbench.drivers.gdn:CaptureDriver", "gdnbench.oracle.gdn:ReleaseCaptureDriver")
+def _gdn_build(change: int, *foreign: str) -> Part:
+    ours = f"gdnbench.drivers.gdn:BuildDriver@{change}"
+    return Part("build", ours, "gdnbench.oracle.gdn:ReleaseBuildDriver", foreign=foreign)
+
+
+def _gdn_capture(change: int, *foreign: str) -> Part:
+    ours = f"gdnbench.drivers.gdn:CaptureDriver@{change}"
+    return Part("capture", ours, "gdnbench.oracle.gdn:ReleaseCaptureDriver", foreign=foreign)
+
 
 PARTS: dict[int, tuple[Part, ...]] = {
-    51913: (GDN_BUILD,),
-    52078: (GDN_BUILD,),
-    55404: (GDN_CAPTURE,),
-    51565: (GDN_BUILD,),
+    51913: (_gdn_build(51913),),
+    52078: (_gdn_build(52078),),
+    55404: (_gdn_capture(55404),),
+    51565: (_gdn_build(51565),),
 }
 
 
 def load(path: str) -> type[Driver]:
-    """The driver class at `module:Class`."""
-    module, _, name = path.partition(":")
+    """The driver class at `module:Class` or `module:Class@change`."""
+    place, _, change = path.partition("@")
+    module, _, name = place.partition(":")
     driver: type[Driver] = getattr(import_module(module), name)
     assert issubclass(driver, Driver), path
-    return driver
+    return type(name, (driver,), {"change": int(change)}) if change else driver

@@ -1,0 +1,86 @@
+"""What prefill kernels need besides offsets: chunks of the delta rule, and programs of the causal convolution.
+
+Everything is computed on the host and sent over, so that nothing waits for the device.
+Source: vLLM 0.28.0, `prepare_chunk_indices`, `prepare_chunk_offsets` and `compute_causal_conv1d_metadata`.
+"""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gdn_impl.batch import PAD_SLOT_ID, pins, repeated_row_numbers
+
+CHUNK = 64
+"""Tokens per chunk of the gated delta rule."""
+
+CONVOLUTION_BLOCK = 8
+"""Tokens per program of the causal convolution."""
+
+LEAST_PROGRAMS = 1024
+
+# Results are remembered by the identity of the offsets (a tensor hashes by identity): further KV groups of a step bring
+# the very same host tensor and pay nothing. That is part of what a step costs, so the reference does the same.
+remember_by_identity = lru_cache(maxsize=8)
+
+
+@remember_by_identity
+def _lengths(starts: Tensor) -> Tensor:
+    return starts[1:] - starts[:-1]
+
+
+def _chunk_counts(starts: Tensor) -> Tensor:
+    counts: Tensor = (_lengths(starts) + CHUNK - 1) // CHUNK
+    return counts
+
+
+@remember_by_identity
+def chunk_indices(starts: Tensor) -> Tensor:
+    """(chunks, 2), on the host, in the dtype of `starts`: for each chunk its row and its number within that row."""
+    numbers = torch.cat([torch.arange(count) for count in _chunk_counts(starts).tolist()])
+    rows = numbers.eq(0).cumsum(0) - 1
+    return torch.stack([rows, numbers], 1).to(dtype=starts.dtype)
+
+
+@remember_by_identity
+def chunk_offsets(starts: Tensor) -> Tensor:
+    """(rows + 1,) int64, on the host: chunks before each row, and in all."""
+    return torch.cat([starts.new_zeros(1), _chunk_counts(starts)]).cumsum(-1)
+
+
+def convolution_programs(starts: Tensor, device: torch.device) -> tuple[dict[int, dict[str, Any]], Tensor, Tensor]:
+    """The programs of the convolution kernel: which row each works on, and which block of that row.
+
+    Args:
+        starts: (rows + 1,) int32 on the host.
+        device: where the kernel runs.
+
+    Returns:
+        A table by block size (names as the kernel's launcher reads them), and the two device arrays in it, int32,
+        twice as long as there are programs (at least 2,048), filled up with PAD_SLOT_ID.
+    """
+    programs = -(-starts.diff() // CONVOLUTION_BLOCK)
+    total = programs.sum().item()
+    rows = repeated_row_numbers(programs, device)
+    blocks: list[int] = []
+    for count in programs:
+        blocks.extend(range(count))  # a tensor of one integer is an index
+    offsets = torch.tensor(blocks, dtype=torch.int32, pin_memory=pins(device))
+    size = 2 * max(LEAST_PROGRAMS, len(rows))
+    batch_ptr = torch.full((size,), PAD_SLOT_ID, dtype=torch.int32, device=device)
+    offset_ptr = torch.full((size,), PAD_SLOT_ID, dtype=torch.int32, device=device)
+    batch_ptr[0 : len(rows)].copy_(rows, non_blocking=True)
+    offset_ptr[0 : len(rows)].copy_(offsets, non_blocking=True)
+    table = {
+        "nums": programs,
+        "tot": total,
+        "mlist": rows,
+        "mlist_len": len(rows),
+        "offsetlist": offsets,
+        "batch_ptr": batch_ptr,
+        "token_chunk_offset_ptr": offset_ptr,
+    }
+    return {CONVOLUTION_BLOCK: table}, batch_ptr, offset_ptr

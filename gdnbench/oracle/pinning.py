@@ -1,0 +1,19 @@
+"""Makes a release pin host memory where the device is an accelerator, as it does on a machine that has one."""
+
+from __future__ import annotations
+
+import sys
+
+from vllm.utils import torch_utils
+
+from gdnbench.devices.base import Device
+
+
+def pin_memory_as_on(device: Device) -> None:
+    """Sets the release's own switch; its CPU builds never pin, since there is nothing to copy to."""
+    pins = device.name != "cpu"
+    if "PIN_MEMORY" not in vars(torch_utils):  # 0.32.0 and newer ask at each use
+        torch_utils.is_pin_memory_available = lambda: pins
+    for name, module in list(sys.modules.items()):
+        if name.startswith("vllm.") and "PIN_MEMORY" in vars(module):
+            module.PIN_MEMORY = pins
