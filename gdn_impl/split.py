@@ -1,15 +1,15 @@
 """Where decodes end and prefills begin in a batch whose decodes come first.
 
-Source: `split_decodes_and_prefills` of vLLM 0.27.0 (unchanged from 0.22.0 to 0.30.0).
+Source: `split_decodes_and_prefills` of vLLM 0.27.0 (unchanged from 0.22.0 to 0.30.0; while short extends are decodes,
+from 0.19.1).
 """
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import NamedTuple, Protocol
 
 import torch
-
-from gdn_impl.batch import CommonMetadata
+from torch import Tensor
 
 
 class Split(NamedTuple):
@@ -21,8 +21,18 @@ class Split(NamedTuple):
     num_prefill_tokens: int
 
 
+class SplitBatch(Protocol):
+    """What the split reads of a batch's common metadata, whichever release's."""
+
+    query_start_loc_cpu: Tensor
+    num_reqs: int
+    num_actual_tokens: int
+    max_query_len: int
+    is_prefilling: Tensor | None
+
+
 def split_decodes_and_prefills(
-    common: CommonMetadata,
+    common: SplitBatch,
     decode_threshold: int = 1,
     require_uniform: bool = False,
     treat_short_extends_as_decodes: bool = True,

@@ -16,4 +16,4 @@ def pin_memory_as_on(device: Device) -> None:
         torch_utils.is_pin_memory_available = lambda: pins
     for name, module in list(sys.modules.items()):
         if name.startswith("vllm.") and "PIN_MEMORY" in vars(module):
-            module.PIN_MEMORY = pins
+            vars(module)["PIN_MEMORY"] = pins
