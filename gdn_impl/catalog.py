@@ -82,6 +82,9 @@ class Change:
 
 H200 = "one H200, Qwen3.6-35B-A3B with the DFlash drafter, 8 drafts, ShareGPT, 300 output tokens, one run a side"
 
+_NEEDS_A_READER = "in a GDN server on a CPU nothing reads the bound; it needs a GPU and a model that does"
+_NEEDS_GRAPHS = "capture does not happen in an eager server, and on a CPU there is no other"
+
 _DECODES = ("16q1s1k", "q1s1k", "16q1s1k/eager", "13q1s1k_3pad", "16q1s1k/g30")
 _SPECULATIVE = ("16q9s1kd8", "q9s1kd8", "16q9s1kd8/eager", "13q9s1kd8_3pad", "16q9s1kd8/v2")
 _DRAFT_EDGES = ("8q9s1kd8_4q5s1kd4_4q1s1kd0", "8q9s1kd8_6q1s1k_2q128", "16q1s1kd0/spec8")
@@ -102,17 +105,18 @@ CATALOG: dict[int, Change] = {
             scenarios=_LENGTHS,
             promises_equal=True,
             not_judged_at={
-                Level.SERVER: "in a GDN server on a CPU nothing reads the bound; it needs a GPU and a model that does",
-                Level.ACCURACY: "in a GDN server on a CPU nothing reads the bound; it needs a GPU and a model that does",
+                Level.SERVER: _NEEDS_A_READER,
+                Level.ACCURACY: _NEEDS_A_READER,
             },
         ),
         Change(
             number=41873,
             title="Padded rows lose their stale prefilling flag",
             merged=date(2026, 5, 21),
-            what="Compacting the batch leaves old counts in vacated slots, and padding to a captured size slices them: a "
-            "padded row could pass for a prefill, and Mamba's split then left the decode buffers unrefreshed, so that a "
-            "graph replay read another request's state (issue 41841). The flag is now cleared from the first padded row.",
+            what="Compacting the batch leaves old counts in vacated slots, and padding to a captured size slices them: "
+            "a padded row could pass for a prefill, and Mamba's split then left the decode buffers unrefreshed, so "
+            "that a graph replay read another request's state (issue 41841). The flag is now cleared from the first "
+            "padded row on.",
             releases=("0.21.0", "0.22.0"),
             scenarios=("13q1s1k_3pad", "13q9s1kd8_3pad", "16q1s1k"),
             promises_equal=False,
@@ -143,9 +147,9 @@ CATALOG: dict[int, Change] = {
             number=52078,
             title="The draft mask once, its negation once",
             merged=date(2026, 8, 20),
-            what="The mask of speculative rows was compared for twice and its negation formed at each of five uses. It "
-            "is now compared for once, counted before anything is gathered, and its negation kept for four of the uses. "
-            "All of it is work on host tensors.",
+            what="The mask of speculative rows was compared for twice and its negation formed at each of five uses. "
+            "It is now compared for once, counted before anything is gathered, and its negation kept for four of the "
+            "uses. All of it is work on host tensors.",
             releases=("0.28.0", "0.29.0"),
             scenarios=_SPECULATIVE + _DRAFT_EDGES,
             promises_equal=True,
@@ -165,16 +169,16 @@ CATALOG: dict[int, Change] = {
                 "host values are staged through a pinned copy instead of being pinned themselves",
             ),
             not_judged_at={
-                Level.SERVER: "capture does not happen in an eager server, and on a CPU there is no other",
-                Level.ACCURACY: "capture does not happen in an eager server, and on a CPU there is no other",
+                Level.SERVER: _NEEDS_GRAPHS,
+                Level.ACCURACY: _NEEDS_GRAPHS,
             },
         ),
         Change(
             number=51565,
             title="A first chunk of one token is a prefill",
             merged=date(2026, 9, 22),
-            what="One token meant decode, and decode kernels read recurrent state without asking whether there is any: a "
-            "new request with a first chunk of one token went on from its predecessor's state. A row without prior "
+            what="One token meant decode, and decode kernels read recurrent state without asking whether there is any: "
+            "a new request with a first chunk of one token went on from its predecessor's state. A row without prior "
             "state that still prefills is now a prefill. Correctness; its cost on the plain decode path is the point.",
             releases=("0.30.0", "0.31.0"),
             scenarios=(
