@@ -1,0 +1,95 @@
+"""The processes in which a release runs: the interpreter of the release environment, and what it must find there."""
+
+from __future__ import annotations
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+
+import gdnbench
+from gdnbench.oracle.wheels import Say, quiet, release_files
+from gdnbench.values.errors import EnvironmentMissing, UserError
+
+PYTHON_VARIABLE = "GDNBENCH_VLLM_PYTHON"
+ENVIRONMENT = ".venv-vllm"
+MARKER = "gdnbench.json"
+"""Lies in an environment that is whole; holds the versions that were installed."""
+
+_SETTINGS = {
+    "VLLM_LOGGING_LEVEL": "ERROR",
+    "OMP_NUM_THREADS": "1",
+    "PYTHONSAFEPATH": "1",
+    "VLLM_NO_USAGE_STATS": "1",
+    "DO_NOT_TRACK": "1",
+    "HF_HUB_OFFLINE": "1",
+    "HF_HUB_DISABLE_TELEMETRY": "1",
+    "TRANSFORMERS_OFFLINE": "1",
+}
+
+
+@dataclass(frozen=True)
+class ReleaseProcess:
+    """How to start a process in which `import vllm` gives one release and `import gdnbench` gives this checkout."""
+
+    release: str
+    python: Path
+    env: dict[str, str]
+
+    def command(self, module: str, *arguments: str) -> list[str]:
+        return [str(self.python), "-m", module, *arguments]
+
+
+def release_process(release: str, *, say: Say = quiet) -> ReleaseProcess:
+    """The process of a release, its files fetched where the cache lacks them.
+
+    Args:
+        release: such as `0.29.0`, or `path:DIR` for a vLLM checkout.
+        say: is told before something that takes long.
+
+    Raises:
+        UserError: no such release, or DIR is no vLLM checkout.
+        EnvironmentMissing: no release environment, or the release's files cannot be had.
+    """
+    python = release_python()
+    code = _checkout(release) if release.startswith("path:") else release_files(release, say=say)
+    inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
+    paths = os.pathsep.join([str(repository()), str(code)])
+    return ReleaseProcess(release, python, inherited | _SETTINGS | {"PYTHONPATH": paths})
+
+
+def repository() -> Path:
+    """The root of this checkout, from which release processes import the project.
+
+    Raises:
+        EnvironmentMissing: the project is installed apart from its checkout.
+    """
+    root = Path(gdnbench.__file__).resolve().parent.parent
+    if not (root / "pyproject.toml").is_file():
+        raise EnvironmentMissing("releases run from a checkout only: install the project with pip install -e")
+    return root
+
+
+def release_python() -> Path:
+    """The interpreter of the release environment: `$GDNBENCH_VLLM_PYTHON`, or that of `.venv-vllm`.
+
+    Raises:
+        EnvironmentMissing: there is none, or its installation did not finish.
+    """
+    given = os.environ.get(PYTHON_VARIABLE)
+    if given:
+        python = Path(given).expanduser().absolute()
+        if not os.access(python, os.X_OK):
+            raise EnvironmentMissing(f"{PYTHON_VARIABLE} names {given}, which is no interpreter: correct or unset it")
+        return python
+    environment = repository() / ENVIRONMENT
+    python = environment / "bin" / "python"
+    if not (environment / MARKER).is_file() or not python.exists():
+        raise EnvironmentMissing(f"no environment for vLLM releases ({ENVIRONMENT}): make it with make vllm")
+    return python
+
+
+def _checkout(variant: str) -> Path:
+    root = Path(variant.removeprefix("path:")).expanduser().resolve()
+    if not (root / "vllm" / "__init__.py").is_file():
+        raise UserError(f"{variant}: no vLLM checkout there (no vllm/__init__.py)")
+    return root
