@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from importlib import import_module
+from typing import TYPE_CHECKING
 
-from gdnbench.drivers.base import Driver
+if TYPE_CHECKING:  # importing a driver imports torch; the table alone must not
+    from gdnbench.drivers.base import Driver
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,8 @@ PARTS: dict[int, tuple[Part, ...]] = {
 
 def load(path: str) -> type[Driver]:
     """The driver class at `module:Class` or `module:Class@change`."""
+    from gdnbench.drivers.base import Driver
+
     place, _, change = path.partition("@")
     module, _, name = place.partition(":")
     driver: type[Driver] = getattr(import_module(module), name)

@@ -11,13 +11,13 @@ class UserError(Exception):
     exit_code: ClassVar[int] = 2
 
 
-class Interrupted(UserError):
+class Interrupted(UserError):  # noqa: N818 - what happened, not a fault
     """The user stopped it; what was finished is kept, and the message says how to go on."""
 
     exit_code = 3
 
 
-class EnvironmentMissing(UserError):
+class EnvironmentMissing(UserError):  # noqa: N818 - what is missing, not a fault
     """This machine cannot do it as it is; the message says what to install or free."""
 
     exit_code = 4
