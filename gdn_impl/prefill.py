@@ -6,7 +6,8 @@ Source: vLLM 0.28.0, `prepare_chunk_indices`, `prepare_chunk_offsets` and `compu
 
 from __future__ import annotations
 
-from functools import lru_cache
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import torch
@@ -22,9 +23,35 @@ CONVOLUTION_BLOCK = 8
 
 LEAST_PROGRAMS = 1024
 
-# Results are remembered by the identity of the offsets (a tensor hashes by identity): further KV groups of a step bring
-# the very same host tensor and pay nothing. That is part of what a step costs, so the reference does the same.
-remember_by_identity = lru_cache(maxsize=8)
+REMEMBERED = 8
+"""Results kept per function."""
+
+
+def remember_by_identity(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
+    """Keeps the latest results by the identity of the arguments, as flash-linear-attention's kernels come with it.
+
+    Further KV groups of a step bring the very same host tensor and get the result for nothing; any other call pays for
+    a search through all that is kept. Both are part of what a step costs, so the reference does the same.
+    """
+    kept: list[tuple[tuple[Tensor, ...], dict[str, object], Tensor]] = []
+
+    @wraps(function)
+    def remembered(*arguments: Tensor, **named: object) -> Tensor:
+        for place, (known, known_named, result) in enumerate(kept):
+            same = len(known) == len(arguments) and len(known_named) == len(named)
+            if (
+                same
+                and all(one is other for one, other in zip(known, arguments, strict=True))
+                and all(known_named.get(name) is value for name, value in named.items())
+            ):
+                kept.append(kept.pop(place))
+                return result
+        result = function(*arguments, **named)
+        del kept[: len(kept) - REMEMBERED + 1]
+        kept.append((arguments, named, result))
+        return result
+
+    return remembered
 
 
 @remember_by_identity
@@ -51,24 +78,28 @@ def chunk_offsets(starts: Tensor) -> Tensor:
     return torch.cat([starts.new_zeros(1), _chunk_counts(starts)]).cumsum(-1)
 
 
-def convolution_programs(starts: Tensor, device: torch.device) -> tuple[dict[int, dict[str, Any]], Tensor, Tensor]:
+def convolution_programs(
+    starts: Tensor, device: torch.device, *, pin: bool = True
+) -> tuple[dict[int, dict[str, Any]], Tensor, Tensor]:
     """The programs of the convolution kernel: which row each works on, and which block of that row.
 
     Args:
         starts: (rows + 1,) int32 on the host.
         device: where the kernel runs.
+        pin: False copies from pageable memory, as vLLM 0.21.0 and 0.22.0 do.
 
     Returns:
         A table by block size (names as the kernel's launcher reads them), and the two device arrays in it, int32,
         twice as long as there are programs (at least 2,048), filled up with PAD_SLOT_ID.
     """
+    staging = device if pin else torch.device("cpu")
     programs = -(-starts.diff() // CONVOLUTION_BLOCK)
     total = programs.sum().item()
-    rows = repeated_row_numbers(programs, device)
+    rows = repeated_row_numbers(programs, staging)
     blocks: list[int] = []
     for count in programs:
         blocks.extend(range(count))  # a tensor of one integer is an index
-    offsets = torch.tensor(blocks, dtype=torch.int32, pin_memory=pins(device))
+    offsets = torch.tensor(blocks, dtype=torch.int32, pin_memory=pins(staging))
     size = 2 * max(LEAST_PROGRAMS, len(rows))
     batch_ptr = torch.full((size,), PAD_SLOT_ID, dtype=torch.int32, device=device)
     offset_ptr = torch.full((size,), PAD_SLOT_ID, dtype=torch.int32, device=device)
