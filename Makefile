@@ -1,0 +1,63 @@
+# Each target installs what it needs: a machine may start bare. PYTHON chooses the interpreter (3.11 to 3.13).
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+# The set-up that figures are measured with. Without it, pip would take the newest torch that fits.
+TORCH ?= torch==2.13.0
+
+.PHONY: help setup bench test test-slow lint format asv vllm conform bench-self gpu-check accept clean
+.DEFAULT_GOAL := help
+
+help: ## list the targets
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
+
+$(READY): pyproject.toml Makefile
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@echo "installing into $(VENV) (torch first: minutes on a slow line)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check "$(TORCH)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	@touch $(READY)
+
+setup: $(READY) ## the environment in .venv
+
+bench: $(READY) ## the verdict on 51913, measured here, and a report: under 5 minutes with set-up
+	@$(BIN)/gdnbench evidence 51913
+
+test: $(READY) ## the fast tests
+	@$(BIN)/python -m pytest -q
+
+test-slow: $(READY) vllm ## the tests that need the real releases or minutes of measuring
+	@$(BIN)/python -m pytest -q -m slow
+
+lint: $(READY) ## ruff and mypy --strict
+	@$(BIN)/ruff format --check .
+	@$(BIN)/ruff check .
+	@$(BIN)/mypy
+
+format: $(READY) ## let ruff format and mend
+	@$(BIN)/ruff format .
+	@$(BIN)/ruff check --fix .
+
+asv: $(READY) ## every asv suite once, in an environment of its own
+	@$(BIN)/asv machine --yes > /dev/null
+	@$(BIN)/asv run --quick --show-stderr
+
+vllm: $(READY) ## the environment that vLLM's releases run in, apart from .venv
+	@$(BIN)/python -m gdnbench.oracle.install
+
+conform: vllm ## every change against the real releases, field by field and operation by operation
+	@$(BIN)/gdnbench conform
+
+bench-self: $(READY) ## how well this machine can judge: false alarms, power, smallest detectable effect
+	@$(BIN)/gdnbench calibrate
+
+gpu-check: ## costs, step time and the trace's self-check on a GPU, with torch and NumPy alone: at most 8 minutes
+	@$(PYTHON) -m gdnbench.probes.gpu_check --out reports/gpu || [ $$? -eq 4 ]
+
+accept: $(READY) vllm ## everything that the open issues' acceptance names
+	@$(BIN)/python -m pytest -q -m "slow or not slow"
+	@$(BIN)/gdnbench conform
+
+clean: ## remove environments and caches in this folder
+	rm -rf $(VENV) .venv-vllm .asv .mypy_cache .ruff_cache .pytest_cache build *.egg-info
