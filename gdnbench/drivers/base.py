@@ -30,6 +30,8 @@ class Driver(ABC):
     part: ClassVar[str]
     change: ClassVar[int] = 0
     """The pull request that the part belongs to; set by the registry for drivers that serve several."""
+    devices: ClassVar[tuple[str, ...]] = ("cpu", "traced")
+    """Devices without a GPU on which the part runs: code that pins memory unasked runs on the traced one alone."""
 
     def __init__(self, state: str, scenario: Scenario, device: Device) -> None:
         self.state = state
@@ -52,6 +54,13 @@ class Driver(ABC):
     @abstractmethod
     def fields(self, inputs: Any, result: Any) -> Mapping[str, Value]:
         """The result as named values, tensors left where they are. The same names from every driver of this part."""
+
+    def may_differ(self, field: str) -> bool:
+        """Whether before and after may give this field different values on this scenario: no promise covers it.
+
+        A release and its counterpart of ours must agree all the same.
+        """
+        return False
 
     def watched(self, inputs: Any) -> Mapping[str, torch.Tensor]:
         """Input tensors that the step must leave as they were."""
