@@ -1,0 +1,177 @@
+"""What an evidence report says, as values: gathered by `report.gather`, laid out by `report.markdown`."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from gdn_impl.catalog import Change, Claim, Level
+from gdnbench.values.verdicts import Caveat, CostResult, StepResult, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class EqualityFinding:
+    """Before against after, field by field, for one part.
+
+    Attributes:
+        named, random: scenarios compared.
+        different: scenarios in which some field differs.
+        examples: a few differences, one line each.
+        promised: whether the change promises equal metadata.
+    """
+
+    part: str
+    named: int
+    random: int
+    different: int
+    examples: tuple[str, ...]
+    promised: bool
+
+    @property
+    def valid(self) -> bool:
+        """Whether what was found agrees with what the change promises."""
+        return not self.promised or self.different == 0
+
+
+@dataclass(frozen=True, slots=True)
+class ClaimFinding:
+    """A published claim and what this machine can say of it."""
+
+    claim: Claim
+    finding: str
+    note: str
+
+
+@dataclass(frozen=True, slots=True)
+class Evidence:
+    """Everything measured about one change on one machine.
+
+    Attributes:
+        costs: by part.
+        step: of the part that is timed; None where step time does not apply.
+        environment: where it was measured.
+        elsewhere: levels that this report does not speak of, with the reason.
+    """
+
+    change: Change
+    device: str
+    equality: tuple[EqualityFinding, ...]
+    costs: Mapping[str, CostResult]
+    step: StepResult | None
+    claims: tuple[ClaimFinding, ...]
+    environment: Mapping[str, Any]
+    elsewhere: Mapping[Level, str]
+    warnings: tuple[Caveat, ...] = ()
+
+    @property
+    def verdict(self) -> Verdict:
+        """Validity first; then step time where it applies, else the exact costs."""
+        if not all(finding.valid for finding in self.equality):
+            return Verdict.INVALID
+        if self.step is not None:
+            return self.step.verdict
+        return self.cost_verdict
+
+    @property
+    def cost_verdict(self) -> Verdict:
+        """The worst over the parts, `same` counting least."""
+        order = (Verdict.INVALID, Verdict.REGRESSED, Verdict.IMPROVED, Verdict.UNKNOWN, Verdict.SAME)
+        found = {result.verdict for result in self.costs.values()}
+        return next((verdict for verdict in order if verdict in found), Verdict.INVALID)
+
+    def to_json(self) -> dict[str, Any]:
+        """The report as one object."""
+        return {
+            "change": self.change.number,
+            "title": self.change.title,
+            "verdict": self.verdict.value,
+            "headline": headline(self),
+            "device": self.device,
+            "equality": [
+                {
+                    "part": finding.part,
+                    "named": finding.named,
+                    "random": finding.random,
+                    "different": finding.different,
+                    "promised": finding.promised,
+                    "examples": list(finding.examples),
+                }
+                for finding in self.equality
+            ],
+            "costs": {part: result.to_json() for part, result in self.costs.items()},
+            "step": None if self.step is None else self.step.to_json(),
+            "claims": [
+                {"claim": one.claim.text, "finding": one.finding, "note": one.note, "setting": one.claim.setting}
+                for one in self.claims
+            ],
+            "elsewhere": {level.value: reason for level, reason in self.elsewhere.items()},
+            "environment": dict(self.environment),
+            "warnings": [caveat.to_json() for caveat in self.warnings],
+            "next": list(next_steps(self)),
+        }
+
+
+def percent(ratio: float) -> str:
+    """A ratio as a signed change: 0.93 -> -7.0 %."""
+    return f"{(ratio - 1) * 100:+.1f} %"
+
+
+def headline(evidence: Evidence) -> str:
+    """One sentence: the verdict, on what it rests, and how sure it is."""
+    change = evidence.change
+    broken = [finding for finding in evidence.equality if not finding.valid]
+    if broken:
+        return f"invalid: metadata of {change.number} differs in {broken[0].different} scenarios of {broken[0].part}"
+    if evidence.step is None:
+        return f"{evidence.verdict.value}: {_cost_sentence(evidence)}"
+    row = next(row for row in evidence.step.rows if row.primary)
+    judgement = row.judgement
+    if judgement.ratio is None:
+        return f"{judgement.verdict.value}: {judgement.reason}"
+    interval = ""
+    if judgement.interval is not None:
+        low, high = judgement.interval
+        interval = f" (95 % interval {percent(low)} to {percent(high)}, {judgement.launches} launches)"
+    return (
+        f"{judgement.verdict.value}: one step of {row.scenario} takes {percent(judgement.ratio)} "
+        f"{row.metric.title.split(',')[0]} on {_device(evidence)}{interval}"
+    )
+
+
+def _device(evidence: Evidence) -> str:
+    return "this CPU" if evidence.device == "cpu" else "this GPU"
+
+
+def _cost_sentence(evidence: Evidence) -> str:
+    reasons = [
+        f"{part}, {scenario}: {judgement.reason}"
+        for part, result in evidence.costs.items()
+        for scenario, judgement in result.judgements.items()
+        if judgement.verdict is evidence.cost_verdict
+    ]
+    return reasons[0] if reasons else "no costs were counted"
+
+
+def next_steps(evidence: Evidence) -> tuple[str, ...]:
+    """What a reader should do with this report."""
+    steps = []
+    number = evidence.change.number
+    if not all(finding.valid for finding in evidence.equality):
+        steps.append("mend the difference in metadata before anything is said of speed")
+    if evidence.step is not None:
+        unsettled = [
+            row.judgement
+            for row in evidence.step.rows
+            if row.primary and row.judgement.verdict is Verdict.UNKNOWN and row.judgement.more_launches
+        ]
+        steps += [f"measure {one.more_launches} more launches: `gdnbench step --launches`" for one in unsettled]
+    if evidence.device == "cpu":
+        steps.append(
+            f"on a GPU the same build costs launches and copies instead of CPU arithmetic: "
+            f"`gdnbench evidence {number} --device cuda` there"
+        )
+    if any(finding.finding == "measured elsewhere" for finding in evidence.claims):
+        steps.append("the published claims speak of throughput on a GPU: this report neither supports nor refutes them")
+    steps.append(f"hold both sides against real vLLM: `gdnbench conform --change {number}`")
+    return tuple(steps)

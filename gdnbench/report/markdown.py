@@ -1,0 +1,67 @@
+"""Evidence as Markdown that GitHub renders well. Whatever came from outside is made inert."""
+
+from __future__ import annotations
+
+from importlib.resources import files
+from typing import Any
+
+from jinja2 import Environment, StrictUndefined
+
+from gdnbench.report.evidence import Evidence, headline, next_steps, percent
+from gdnbench.values.metrics import COST_METRICS
+from gdnbench.values.verdicts import StepRow
+
+
+def render(evidence: Evidence, plot: str | None) -> str:
+    """The report.
+
+    Args:
+        plot: relative path of the plot of step time, None without one.
+    """
+    environment = Environment(trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, autoescape=False)
+    environment.filters |= {"cell": cell, "us": _us, "change": _change, "interval": _interval, "share": _share}
+    template = environment.from_string((files("gdnbench.report") / "templates" / "evidence.md.j2").read_text("utf-8"))
+    return template.render(
+        change=evidence.change,
+        headline=headline(evidence),
+        plot=plot,
+        device=evidence.device,
+        equality=evidence.equality,
+        costs=evidence.costs,
+        tags=[metric.tag for metric in COST_METRICS],
+        step=evidence.step,
+        step_rows=[] if evidence.step is None else sorted(evidence.step.rows, key=_primary_first),
+        claims=evidence.claims,
+        elsewhere=evidence.elsewhere,
+        warnings=evidence.warnings,
+        next=next_steps(evidence),
+        environment=evidence.environment,
+    )
+
+
+def cell(value: Any) -> str:
+    """Text that is safe inside a Markdown table: no markup, no HTML, no line breaks, no control characters."""
+    text = "".join(char if char.isprintable() else " " for char in str(value))
+    for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("`", "'")):
+        text = text.replace(char, entity)
+    return text
+
+
+def _primary_first(row: StepRow) -> bool:
+    return not row.primary
+
+
+def _us(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"
+
+
+def _change(ratio: float | None) -> str:
+    return "n/a" if ratio is None else percent(ratio)
+
+
+def _interval(interval: tuple[float, float] | None) -> str:
+    return "n/a" if interval is None else f"{percent(interval[0])} to {percent(interval[1])}"
+
+
+def _share(value: float | None) -> str:
+    return "n/a" if value is None else f"{value * 100:.1f} %"
