@@ -8,12 +8,16 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 
 from gdnbench.devices.base import Device
 from gdnbench.values.scenarios import Scenario
+
+if TYPE_CHECKING:
+    from gdnbench.devices.operations import Operation
+    from gdnbench.devices.traced import Trace
 
 Value = torch.Tensor | int | float | bool | str | None | tuple[int, ...]
 
@@ -32,6 +36,9 @@ class Driver(ABC):
     """The pull request that the part belongs to; set by the registry for drivers that serve several."""
     devices: ClassVar[tuple[str, ...]] = ("cpu", "traced")
     """Devices without a GPU on which the part runs: code that pins memory unasked runs on the traced one alone."""
+
+    foreign_fields: ClassVar[frozenset[str]] = frozenset()
+    """Of a driver over a release: fields that no change of ours brought, so that ours lacks them."""
 
     def __init__(self, state: str, scenario: Scenario, device: Device) -> None:
         self.state = state
@@ -65,3 +72,7 @@ class Driver(ABC):
     def watched(self, inputs: Any) -> Mapping[str, torch.Tensor]:
         """Input tensors that the step must leave as they were."""
         return {}
+
+    def own_operations(self, trace: Trace) -> list[Operation]:
+        """Of a driver over a release: the trace without the operations that no change of ours brought, order kept."""
+        return list(trace.operations)
