@@ -117,6 +117,11 @@ def percent(ratio: float) -> str:
     return f"{(ratio - 1) * 100:+.1f} %"
 
 
+def in_words(ratio: float) -> str:
+    """A ratio as a person says it: 0.93 -> 7.0 % less."""
+    return f"{abs(ratio - 1) * 100:.1f} % {'less' if ratio < 1 else 'more'}"
+
+
 def headline(evidence: Evidence) -> str:
     """One sentence: the verdict, on what it rests, and how sure it is."""
     change = evidence.change
@@ -129,13 +134,13 @@ def headline(evidence: Evidence) -> str:
     judgement = row.judgement
     if judgement.ratio is None:
         return f"{judgement.verdict.value}: {judgement.reason}"
-    interval = ""
+    sure = f" ({judgement.launches} launches)"
     if judgement.interval is not None:
         low, high = judgement.interval
-        interval = f" (95 % interval {percent(low)} to {percent(high)}, {judgement.launches} launches)"
+        sure = f" (95 % interval {percent(low)} to {percent(high)}, {judgement.launches} launches)"
     return (
-        f"{judgement.verdict.value}: one step of {row.scenario} takes {percent(judgement.ratio)} "
-        f"{row.metric.title.split(',')[0]} on {_device(evidence)}{interval}"
+        f"{judgement.verdict.value}: the metadata of one step of {row.scenario} takes "
+        f"{in_words(judgement.ratio)} time to build on {_device(evidence)}{sure}"
     )
 
 
