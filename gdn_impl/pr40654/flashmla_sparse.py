@@ -56,8 +56,6 @@ class Decodes:
     """(rows,) int32 on the device: the longest sequence there can be, since the indices say which tokens are read."""
     dummy_block_table: Tensor
     decode_query_len: int
-    seq_lens: Tensor | None
-    """(rows,) int32 on the device. New in 0.20.0, beside 40654."""
 
 
 @dataclass
@@ -112,19 +110,10 @@ class Before:
             decode=self._decodes(batch, split.num_decodes) if split.num_decodes else None,
         )
 
-    # What the change touches
-
     def host_lengths(self, batch: Any) -> Tensor:
         """(n,) int32 on the host."""
         lengths: Tensor = batch.seq_lens.cpu()
         return lengths
-
-    # What came beside it in 0.20.0
-
-    def decode_lengths(self, batch: Any, decodes: int) -> Tensor | None:
-        return None
-
-    # The body
 
     def _prefills(self, batch: Any, split: Split) -> Prefills:
         decodes, prefills = split.num_decodes, split.num_prefills
@@ -155,7 +144,7 @@ class Before:
         starts = batch.query_start_loc_cpu
         query_len = int((starts[1] - starts[0]).item())
         block_table, longest = self.dummy_block_table[:decodes], self.longest_sequence[:decodes]
-        return Decodes(longest, block_table, query_len, self.decode_lengths(batch, decodes))
+        return Decodes(longest, block_table, query_len)
 
 
 class After(Before):
@@ -164,12 +153,6 @@ class After(Before):
     def host_lengths(self, batch: Any) -> Tensor:
         bound: Tensor = batch.bound
         return bound
-
-    # What came beside it in 0.20.0
-
-    def decode_lengths(self, batch: Any, decodes: int) -> Tensor:
-        lengths: Tensor = batch.seq_lens[:decodes]
-        return lengths
 
 
 def _rows_that_fit(seq_lens: Tensor, workspace_tokens: int) -> list[tuple[int, int]]:

@@ -70,29 +70,27 @@ class DecodeHalf:
             offsets = self.offsets
         elif longest > 1:
             kernel_rows = split.num_decode_tokens
-            self._lay_out(batch.query_start_loc[:rows], seq_lens, decode_lens, lens_cpu, block_table, kernel_rows)
-            seq_lens, block_table = self.seq_lens[:kernel_rows], self.block_table[:kernel_rows]
+            tokens = int(lens_cpu.sum().item())
+            context = torch.repeat_interleave(seq_lens - decode_lens, decode_lens, output_size=tokens)
+            first = torch.repeat_interleave(batch.query_start_loc[:rows], decode_lens, output_size=tokens)
+            seq_lens = self._number(context, first, kernel_rows)
+            block_table = self._repeat(block_table, decode_lens, tokens, kernel_rows)
             self.decode_lens[:kernel_rows] = 1
             decode_lens = self.decode_lens[:kernel_rows]
         large = kernel_rows <= LARGE_CONTEXT_ROWS and batch.max_seq_len > LARGE_CONTEXT
         return Decodes(block_table, seq_lens, decode_lens, large, offsets)
 
-    def _lay_out(
-        self,
-        starts: Tensor,
-        seq_lens: Tensor,
-        decode_lens: Tensor,
-        lens_cpu: Tensor,
-        block_table: Tensor,
-        kernel_rows: int,
-    ) -> None:
-        """Each query token as a row: it sees the keys up to its own, in its request's blocks; the rest is 0."""
-        tokens = int(lens_cpu.sum().item())
-        context = torch.repeat_interleave(seq_lens - decode_lens, decode_lens, output_size=tokens)
-        first = torch.repeat_interleave(starts, decode_lens, output_size=tokens)
+    def _number(self, context: Tensor, first: Tensor, kernel_rows: int) -> Tensor:
+        """(kernel rows,): each query token sees its request's keys up to its own; `first` is its request's first."""
+        tokens = len(first)
         place = self.numbers[:tokens] - first
         self.seq_lens[:tokens] = context + place + 1
         self.seq_lens[tokens:] = 0
+        return self.seq_lens[:kernel_rows]
+
+    def _repeat(self, block_table: Tensor, decode_lens: Tensor, tokens: int, kernel_rows: int) -> Tensor:
+        """(kernel rows, blocks): each query token reads its request's blocks, padding reads block 0."""
         self.block_table[:tokens] = torch.repeat_interleave(block_table, decode_lens, dim=0, output_size=tokens)
         if tokens < kernel_rows:
             self.block_table[tokens:kernel_rows, 0] = 0
+        return self.block_table[:kernel_rows]

@@ -35,8 +35,6 @@ class ChunkedContext:
     """(c, most tokens of a chunk) int32 on the device: which row a token of the chunk belongs to."""
     chunk_total_token: Tensor
     """(c,) int32 on the host, a view of pinned memory."""
-    prefill_tokens_with_context: int | None = None
-    """Tokens of the prefills that have context, these coming first. New in 0.20.0, beside 40654."""
 
 
 @dataclass
@@ -52,10 +50,12 @@ class Prefills:
 
 @dataclass
 class Decodes:
-    """The rows before the prefills."""
+    """The rows before the prefills, as a backend's decode kernel is handed them."""
 
     block_table: Tensor
     seq_lens: Tensor
+    query_start_loc_cpu: Tensor
+    query_start_loc: Tensor
 
 
 @dataclass
@@ -106,35 +106,20 @@ class Before:
             decode=self._decodes(batch, decodes) if decodes else None,
         )
 
-    # What the change touches
-
     def context(self, batch: Any, decodes: int) -> Tensor:
         """(p,) int32 on the host: tokens computed before this step, of each prefill."""
         computed: Tensor = batch.compute_num_computed_tokens().cpu()
         return computed[decodes : batch.num_reqs]
-
-    # What came beside it in 0.20.0: nothing here
-
-    def host_starts(self, batch: Any, decodes: int) -> Tensor | None:
-        return None
-
-    def tokens_with_context(self, host_starts: Tensor | None, rows_with_context: int) -> int | None:
-        return None
-
-    # The body
 
     def _prefills(self, batch: Any, decodes: int) -> Prefills:
         context = self.context(batch, decodes)
         longest = int(context.max().item())
         with_context = int((context > 0).sum().item())
         starts = batch.query_start_loc[decodes:] - batch.query_start_loc[decodes]
-        host_starts = self.host_starts(batch, decodes)
-        chunked = self._chunks(context, longest, with_context, host_starts) if longest > 0 else None
+        chunked = self._chunks(context, longest, with_context) if longest > 0 else None
         return Prefills(batch.block_table_tensor[decodes:, ...], starts, batch.max_query_len, chunked)
 
-    def _chunks(
-        self, context: Tensor, longest: int, rows_with_context: int, host_starts: Tensor | None
-    ) -> ChunkedContext:
+    def _chunks(self, context: Tensor, longest: int, rows_with_context: int) -> ChunkedContext:
         """Every row with context gets an equal share of the workspace, in whole pages."""
         share = self.workspace_tokens // rows_with_context // self.page_size * self.page_size
         assert share > 0, "the workspace holds less than a page for each row"
@@ -146,7 +131,6 @@ class Before:
         torch.cumsum(lengths, dim=1, out=cumulative[:, 1:], dtype=torch.int32)
         totals = cumulative[:, -1]
         rows_of_tokens = self._rows_of_tokens(lengths, int(totals.max().item()))
-        with_context = self.tokens_with_context(host_starts, rows_with_context)
         return ChunkedContext(
             cu_seq_lens=cumulative.to(self.device, non_blocking=True),
             starts=starts.to(self.device, non_blocking=True),
@@ -155,7 +139,6 @@ class Before:
             seq_lens=lengths,
             token_to_seq=rows_of_tokens.to(self.device, non_blocking=True),
             chunk_total_token=totals,
-            prefill_tokens_with_context=with_context,
         )
 
     @staticmethod
@@ -171,7 +154,12 @@ class Before:
 
     @staticmethod
     def _decodes(batch: Any, decodes: int) -> Decodes:
-        return Decodes(batch.block_table_tensor[:decodes, ...], batch.seq_lens[:decodes])
+        return Decodes(
+            batch.block_table_tensor[:decodes, ...],
+            batch.seq_lens[:decodes],
+            batch.query_start_loc_cpu[: decodes + 1],
+            batch.query_start_loc[: decodes + 1],
+        )
 
 
 class After(Before):
@@ -182,13 +170,3 @@ class After(Before):
         query_lens = starts[decodes + 1 : end + 1] - starts[decodes:end]
         context: Tensor = batch.bound[decodes:end] - query_lens
         return context
-
-    # What came beside it in 0.20.0, on the host alone
-
-    def host_starts(self, batch: Any, decodes: int) -> Tensor:
-        starts: Tensor = batch.query_start_loc_cpu[decodes:] - batch.query_start_loc_cpu[decodes]
-        return starts
-
-    def tokens_with_context(self, host_starts: Tensor | None, rows_with_context: int) -> int | None:
-        assert host_starts is not None
-        return int(host_starts[rows_with_context].item()) if rows_with_context > 0 else None

@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:  # importing a driver imports torch; the table alone must not
     from gdnbench.drivers.base import Driver
 
+SIDES = ("before", "after")
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -20,7 +22,8 @@ class Part:
         oracle: `module:Class` of the driver over the real release, or None.
         reason: why there is no oracle on a CPU (one line), empty where there is one.
         measured: whether cost and step time are measured on it, or only conformance.
-        compares_operations: False where the after side of the pair is a rewrite, so that only fields can be compared.
+        compares_operations: the sides whose operations are compared with the release's; of a side that its release
+            rewrote beside the change, only fields can be.
         foreign: what else the release pair changes in this part, one line each.
     """
 
@@ -29,7 +32,7 @@ class Part:
     oracle: str | None = None
     reason: str = ""
     measured: bool = True
-    compares_operations: bool = True
+    compares_operations: tuple[str, ...] = SIDES
     foreign: tuple[str, ...] = ()
 
 
@@ -43,11 +46,42 @@ def _gdn_capture(change: int, *foreign: str) -> Part:
     return Part("capture", ours, "gdnbench.oracle.gdn:ReleaseCaptureDriver", foreign=foreign)
 
 
+def _consumer(name: str, driver: str, *foreign: str, compares_operations: tuple[str, ...] = SIDES) -> Part:
+    """A part that reads the bound of 40654; `driver` is `module:Class`, the same in both packages but for `Release`."""
+    ours = f"gdnbench.drivers.{driver}"
+    oracle = f"gdnbench.oracle.{driver.replace(':', ':Release')}"
+    return Part(name, ours, oracle, compares_operations=compares_operations, foreign=foreign)
+
+
+_BOUND_CONSUMERS = (
+    _consumer("slices", "bound_consumers:SlicesDriver"),
+    _consumer("split", "bound_consumers:SplitDriver"),
+    _consumer("cross attention", "bound_consumers:CrossAttentionDriver"),
+    _consumer(
+        "mla",
+        "bound_mla:MLADriver",
+        "0.20.0 also counts, on the host, the tokens of prefills that have context",
+    ),
+    _consumer(
+        "flashmla sparse",
+        "bound_mla:FlashMLASparseDriver",
+        "decodes are planned without a view of top-k's lengths, and handed one of their own",
+    ),
+    _consumer(
+        "indexer",
+        "bound_mla:IndexerDriver",
+        "prefill spans are made on the device by one fused kernel; ours is in torch operations, so costs differ",
+        "the decode half is rewritten (ours stays that of 0.19.1, and its fields are not compared)",
+        compares_operations=("before",),
+    ),
+)
+
 PARTS: dict[int, tuple[Part, ...]] = {
     51913: (_gdn_build(51913),),
     52078: (_gdn_build(52078),),
     55404: (_gdn_capture(55404),),
     51565: (_gdn_build(51565),),
+    40654: _BOUND_CONSUMERS,
 }
 
 
