@@ -87,7 +87,7 @@ class Comparison:
         inputs = [name for name in ours.watched if name in theirs.watched]
         left, right = ({f"input {name}": step.watched[name] for name in inputs} for step in (ours, theirs))
         self._compare_values(f"{where}, afterwards", left, right, ours.driver.device)
-        if ours.trace and theirs.trace and self.job.side in self.job.part.compares_operations:
+        if ours.trace and theirs.trace and self.job.compares_operations:
             self._compare_operations(where, list(ours.trace.operations), self._own(theirs.driver, theirs.trace))
 
     def _compare_values(

@@ -92,7 +92,7 @@ def _answer(job: Job, driver: type[Driver], state: str, scenario: Scenario) -> d
         made = driver(state, scenario, device)
     fields = {name: text for name, text in field_digests(made).items() if not is_foreign(name, driver)}
     answer: dict[str, Any] = {"fields": fields if len(fields) <= FEW_FIELDS else {f"all {len(fields)}": _hash(fields)}}
-    if job.part.compares_operations and TracedDevice.name in driver.devices:
+    if job.compares_operations and TracedDevice.name in driver.devices:
         answer |= _operations(driver, state, scenario)
     return answer
 

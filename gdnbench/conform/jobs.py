@@ -34,6 +34,11 @@ class Job:
     seed: int = 0
     golden: bool = False
 
+    @property
+    def compares_operations(self) -> bool:
+        """Whether operations are compared, or fields alone."""
+        return self.side in self.part.compares_operations
+
     def as_dict(self) -> dict[str, Any]:
         """As JSON."""
         return asdict(self)
@@ -41,7 +46,9 @@ class Job:
     @classmethod
     def from_dict(cls, given: Mapping[str, Any]) -> Job:
         """From what `as_dict` gave, by way of JSON."""
-        part = {**given["part"], "foreign": tuple(given["part"]["foreign"])}
+        part: dict[str, Any] = {
+            key: tuple(value) if isinstance(value, list) else value for key, value in given["part"].items()
+        }
         return cls(**{**given, "part": Part(**part), "foreign": tuple(given["foreign"])})
 
 
@@ -87,6 +94,8 @@ class Row:
         reason = "" if drivable else job.part.reason
         row = cls(job.change, job.side, job.part.name, job.release, drivable, reason)
         row.foreign.extend(job.foreign)
+        if drivable and not job.compares_operations:
+            row.foreign.append("operations are not compared: this release rewrote the part beside the change")
         return row
 
 
