@@ -128,6 +128,10 @@ class _OperationMode(TorchDispatchMode):
         super().__init__()  # type: ignore[no-untyped-call]
         self._device = device
 
+    @classmethod
+    def _should_skip_dynamo(cls) -> bool:
+        return False  # nothing here is compiled; True would import the compiler at the first operation, for seconds
+
     def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
         return self._device.dispatch(func, args, kwargs or {})
 
@@ -139,12 +143,15 @@ class _FunctionMode(TorchFunctionMode):
     """Rephrases the few calls that ask for a CUDA driver before any operation is dispatched."""
 
     def __torch_function__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        kwargs = kwargs or {}
+        if func is torch.device:
+            return func(*args, **kwargs)
         args = tuple(_numbered(value) for value in args)
-        kwargs = {key: _numbered(value) for key, value in (kwargs or {}).items()}
+        kwargs = {key: _numbered(value) for key, value in kwargs.items()}
         if func is Tensor.cuda:
             return _to_cuda(*args, **kwargs)
         if func is torch.nonzero and isinstance(args[0], TracedTensor):
-            return args[0].nonzero(*args[1:], **kwargs)
+            return _nonzero(*args, **kwargs)
         if func in _FROM_DATA:
             return _from_data(func, *args, **kwargs)
         return func(*args, **kwargs)
@@ -159,6 +166,10 @@ def _numbered(value: Any) -> Any:
 
 def _to_cuda(tensor: Tensor, device: Any = None, non_blocking: bool = False, **options: Any) -> Tensor:
     return tensor.to(device=torch.device("cuda", 0), non_blocking=non_blocking, **options)
+
+
+def _nonzero(tensor: TracedTensor, *, as_tuple: bool = False, out: Tensor | None = None) -> Any:
+    return tensor.nonzero(as_tuple=as_tuple) if out is None else torch.ops.aten.nonzero.out(tensor, out=out)
 
 
 def _from_data(

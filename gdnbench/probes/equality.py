@@ -37,9 +37,11 @@ def compare(before: Driver, after: Driver) -> list[Difference]:
         left, left_inputs = _step(before)
         right, right_inputs = _step(after)
         for field in [*left, *(name for name in right if name not in left)]:
+            if before.may_differ(field):
+                continue
             if field not in left or field not in right:
                 found.append(Difference(field, _presence(field, left), _presence(field, right)))
-            elif not before.may_differ(field) and (sides := _sides(left[field], right[field], before.device)):
+            elif sides := _sides(left[field], right[field], before.device):
                 found.append(Difference(field, *sides))
         for name in [*left_inputs, *(name for name in right_inputs if name not in left_inputs)]:
             sides = left_inputs.get(name, "left as it was"), right_inputs.get(name, "left as it was")
