@@ -1,0 +1,114 @@
+"""Runs a campaign: its launches one after another, each kept as soon as it is done."""
+
+from __future__ import annotations
+
+import json
+import secrets
+import subprocess
+from collections.abc import Callable, Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from gdnbench.campaign.journal import Journal
+from gdnbench.campaign.pipes import raise_failure
+from gdnbench.campaign.plan import Plan
+from gdnbench.campaign.processes import python_process, run_alone
+from gdnbench.campaign.records import LaunchRecord
+from gdnbench.oracle.cache import cache_root
+from gdnbench.values.errors import Interrupted, UserError
+
+TIMEOUT_S = 900.0
+"""After which a launch counts as hanging; one of all named scenarios takes about a minute."""
+
+
+class LaunchFailed(UserError):  # noqa: N818 - what happened, not a fault
+    """A launch crashed or hung; the line names its log. What was finished is kept."""
+
+    exit_code = 4
+
+
+def check_sides(plan: Plan) -> None:
+    """Make sure that the sides' releases are at hand, fetching them where they are not; better now than in a launch.
+
+    Raises:
+        UserError, EnvironmentMissing: they cannot be had.
+    """
+    for vllm in {variant.vllm for variant in plan.variants.values()}:
+        python_process(vllm)
+
+
+def begin(plan: Plan, directory: Path | None = None) -> Journal:
+    """The journal of a new campaign.
+
+    Args:
+        plan: what to compare.
+        directory: of the journal; default, a new one in the cache.
+
+    Raises:
+        UserError: `directory` holds a campaign already.
+        EnvironmentMissing: it cannot be written.
+    """
+    return Journal.create(directory or _new_directory(plan), plan)
+
+
+def run(
+    journal: Journal, done: Callable[[int], None] = lambda finished: None, timeout_s: float = TIMEOUT_S
+) -> tuple[LaunchRecord, ...]:
+    """Run what is still missing of a campaign; all its launches.
+
+    Args:
+        journal: of the campaign, new or interrupted.
+        done: told how many launches are finished, at the start and after each.
+        timeout_s: after which a launch counts as hanging.
+
+    Raises:
+        Interrupted: by Ctrl-C; the finished launches are kept.
+        LaunchFailed: a launch crashed or hung; likewise.
+        UserError, EnvironmentMissing: a side cannot be driven, on any scenario or on this machine.
+    """
+    plan = journal.plan
+    with journal.locked():
+        try:
+            waits = journal.waits()
+            if waits is None and plan.handicapped:
+                waits = _ask(journal, 0, {}, timeout_s)["waits"]
+                journal.record_waits(waits)
+            for number in journal.missing():
+                done(plan.launches - len(journal.missing()))
+                journal.record(LaunchRecord.from_json(_ask(journal, number, waits or {}, timeout_s)))
+            done(plan.launches)
+        except KeyboardInterrupt:
+            finished = plan.launches - len(journal.missing())
+            raise Interrupted(
+                f"interrupted after {finished} of {plan.launches} launches; go on with --resume {journal.directory}"
+            ) from None
+    return journal.finished()
+
+
+def _ask(journal: Journal, number: int, waits: Mapping[str, Mapping[str, int]], timeout_s: float) -> dict[str, Any]:
+    """What the process of one launch answers."""
+    plan, log = journal.plan, journal.log(number)
+    process = python_process(plan.vllm if plan.shares_process else None)
+    request = json.dumps({"plan": plan.to_json(), "number": number, "waits": waits})
+    try:
+        status, answer = run_alone(process.command("gdnbench.campaign.launch"), process.env, request, log, timeout_s)
+    except subprocess.TimeoutExpired:
+        raise LaunchFailed(f"launch {number} hung and was stopped after {timeout_s:g} s; its log: {log}") from None
+    try:
+        reply: dict[str, Any] = json.loads(answer)
+    except ValueError:
+        ending = f"signal {-status}" if status < 0 else f"status {status}"
+        raise LaunchFailed(f"launch {number} died ({ending}); its log: {log}") from None
+    try:
+        raise_failure(reply)
+    except RuntimeError as error:
+        raise LaunchFailed(f"launch {number} failed ({error}); its log: {log}") from None
+    log.unlink()
+    return reply
+
+
+def _new_directory(plan: Plan) -> Path:
+    sides = [plan.sides[role].replace("/", "_") for role in list(plan.sides)[:2]]
+    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    return cache_root() / "campaigns" / f"{stamp}-{'-'.join(sides)[:80]}-{secrets.token_hex(2)}"

@@ -1,0 +1,150 @@
+"""A campaign on disk: its plan, and one file for each finished launch. Nothing is ever overwritten.
+
+DIR/plan.json             what was planned
+DIR/waits.json            how long the busy waits of handicapped sides are, in idle loops
+DIR/launches/003.json     a finished launch, written aside and renamed
+DIR/launches/003.log      what a launch that failed wrote to standard error
+"""
+
+from __future__ import annotations
+
+import fcntl
+import json
+import os
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+from gdnbench.campaign.plan import Plan
+from gdnbench.campaign.records import LaunchRecord
+from gdnbench.values.errors import EnvironmentMissing, UserError
+
+
+class Journal:
+    """The directory of one campaign."""
+
+    def __init__(self, directory: Path, plan: Plan) -> None:
+        self.directory = directory
+        self.plan = plan
+
+    @classmethod
+    def create(cls, directory: Path, plan: Plan) -> Journal:
+        """Begin a campaign in `directory`, which must not hold one yet.
+
+        Raises:
+            UserError: it holds a campaign.
+            EnvironmentMissing: the disk refuses.
+        """
+        with _disk(directory):
+            (directory / "launches").mkdir(parents=True, exist_ok=True)
+            if (directory / "plan.json").exists():
+                raise UserError(f"{directory} holds a campaign already: go on with it by --resume {directory}")
+            _write(directory / "plan.json", plan.to_json())
+        return cls(directory, plan)
+
+    @classmethod
+    def open(cls, directory: Path) -> Journal:
+        """The campaign that `create` began in `directory`.
+
+        Raises:
+            UserError: there is none, or its plan is damaged.
+        """
+        path = directory / "plan.json"
+        try:
+            data = _read(path)
+        except FileNotFoundError:
+            raise UserError(f"{directory} holds no campaign (no plan.json)") from None
+        except (OSError, ValueError) as error:
+            raise UserError(f"{path} cannot be read: {error}") from None
+        try:
+            return cls(directory, Plan.from_json(data))
+        except UserError as error:
+            raise UserError(f"{path}: {error}") from None
+
+    @contextmanager
+    def locked(self) -> Iterator[None]:
+        """While a process runs this campaign, no other does."""
+        with (self.directory / "plan.json").open() as file:
+            try:
+                fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            except BlockingIOError:
+                raise UserError(f"another process is running the campaign in {self.directory}") from None
+            yield
+
+    def waits(self) -> dict[str, dict[str, int]] | None:
+        """For each handicapped role and scenario its busy wait in idle loops; None before they were measured."""
+        path = self.directory / "waits.json"
+        try:
+            return {role: {name: int(n) for name, n in own.items()} for role, own in _read(path).items()}
+        except FileNotFoundError:
+            return None
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            raise self._damaged(path, error) from None
+
+    def record_waits(self, waits: Mapping[str, Mapping[str, int]]) -> None:
+        """Keep the busy waits: a campaign has the same from its first launch to its last."""
+        with _disk(self.directory):
+            _write(self.directory / "waits.json", waits)
+
+    def finished(self) -> tuple[LaunchRecord, ...]:
+        """The finished launches, in their order.
+
+        Raises:
+            UserError: a file is damaged; the line names it.
+        """
+        records = []
+        for number in range(1, self.plan.launches + 1):
+            path = self._file(number, "json")
+            try:
+                records.append(LaunchRecord.from_json(_read(path)))
+            except FileNotFoundError:
+                continue
+            except (OSError, ValueError) as error:
+                raise self._damaged(path, error) from None
+        return tuple(records)
+
+    def missing(self) -> tuple[int, ...]:
+        """The numbers of the launches that are still to run."""
+        return tuple(n for n in range(1, self.plan.launches + 1) if not self._file(n, "json").exists())
+
+    def record(self, launch: LaunchRecord) -> None:
+        """Keep a finished launch.
+
+        Raises:
+            EnvironmentMissing: the disk refuses.
+        """
+        with _disk(self.directory):
+            _write(self._file(launch.number, "json"), launch.to_json())
+
+    def log(self, number: int) -> Path:
+        """Where a launch's standard error goes; 0 is the first measurement."""
+        return self._file(number, "log")
+
+    def _damaged(self, path: Path, error: Exception) -> UserError:
+        return UserError(f"{path} is damaged ({error}): delete it, then --resume {self.directory}")
+
+    def _file(self, number: int, kind: str) -> Path:
+        return self.directory / "launches" / f"{number:03}.{kind}"
+
+
+def _read(path: Path) -> Any:
+    return json.loads(path.read_text())
+
+
+def _write(path: Path, data: Any) -> None:
+    aside = path.with_suffix(".aside")
+    try:
+        aside.write_text(json.dumps(data) + "\n")
+        os.link(aside, path)  # unlike a rename, it fails where something stands
+    finally:
+        aside.unlink(missing_ok=True)
+
+
+@contextmanager
+def _disk(directory: Path) -> Iterator[None]:
+    """Turns what the disk refuses into one line."""
+    try:
+        yield
+    except OSError as error:
+        raise EnvironmentMissing(f"cannot write to {directory} ({error.strerror or error})") from None

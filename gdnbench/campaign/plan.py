@@ -1,0 +1,112 @@
+"""The plan of a campaign: what is compared, where, and how long. It is a file, so that a campaign can be resumed."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from gdnbench.campaign.turns import AFTER, BEFORE, CONTROL
+from gdnbench.drivers.choice import change_of, choose_part
+from gdnbench.values.errors import UserError
+from gdnbench.values.variants import Variant, parse
+
+SCHEMA = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """One comparison.
+
+    Attributes:
+        sides: the variant of each role; every ratio is taken to the role `before`.
+        scenarios: names of scenarios, all measured in each launch.
+        part: which part of a change is driven.
+        change: the change whose drivers a release's side uses, None where any change's part of that name will do.
+        device: `cpu` or `cuda`.
+        launches: fresh processes.
+        rounds: blocks of each side in a launch.
+        steps, warmup: steps of a block that count, and steps before them that do not.
+        core: the core that every measuring process is bound to, None to leave that to the system.
+        apart: whether each side has a process of its own, although they could share one.
+    """
+
+    sides: Mapping[str, str]
+    scenarios: tuple[str, ...]
+    part: str
+    change: int | None = None
+    device: str = "cpu"
+    launches: int = 10
+    rounds: int = 80
+    steps: int = 15
+    warmup: int = 3
+    core: int | None = None
+    apart: bool = False
+
+    @property
+    def variants(self) -> dict[str, Variant]:
+        """The sides, read."""
+        return {role: parse(text) for role, text in self.sides.items()}
+
+    @property
+    def shares_process(self) -> bool:
+        """Whether all sides can run in one process: there is at most one vLLM among them."""
+        return not self.apart and len(self._vllms()) <= 1
+
+    @property
+    def vllm(self) -> str | None:
+        """The vLLM that a shared process must be able to import: `0.29.0`, `path:DIR`, or None for none."""
+        return next(iter(self._vllms()), None)
+
+    @property
+    def handicapped(self) -> tuple[str, ...]:
+        """The roles whose variants carry a handicap."""
+        return tuple(role for role, variant in self.variants.items() if variant.handicap is not None)
+
+    def _vllms(self) -> set[str]:
+        return {variant.vllm for variant in self.variants.values() if variant.vllm is not None}
+
+    def to_json(self) -> dict[str, Any]:
+        return {"schema": SCHEMA, **asdict(self)}
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> Plan:
+        """The plan that `to_json` wrote.
+
+        Raises:
+            UserError: written by another version, or damaged.
+        """
+        values = dict(data)
+        if values.pop("schema", None) != SCHEMA:
+            raise UserError(f"the plan's schema is not {SCHEMA}: it was written by another version of gdnbench")
+        try:
+            plan = cls(**{**values, "scenarios": tuple(values["scenarios"])})
+        except (KeyError, TypeError):
+            raise UserError("the plan is damaged: keys are missing or unknown") from None
+        if BEFORE not in plan.sides:
+            raise UserError("the plan is damaged: it has no side `before`")
+        return plan
+
+
+def compare(before: Variant, after: Variant, scenarios: Sequence[str], part: str | None = None, **rest: Any) -> Plan:
+    """The plan of one comparison, with the before side against itself as its control.
+
+    Args:
+        before, after: the sides.
+        scenarios: names of scenarios.
+        part: which part to drive; default, the change's first.
+        rest: other attributes of `Plan`.
+
+    Raises:
+        UserError: there is no such part.
+    """
+    sides = (before, after)
+    texts = {BEFORE: str(before), AFTER: str(after), CONTROL: str(before)}
+    plan = Plan(texts, tuple(scenarios), choose_part(sides, part), change_of(sides), **rest)
+    return plan if plan.shares_process or plan.core is not None else replace(plan, core=_last_core())
+
+
+def _last_core() -> int | None:
+    """Processes that take turns do so on one core, and interrupts prefer the first ones."""
+    return max(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None

@@ -1,0 +1,90 @@
+"""Child processes: in which Python they run, and that they never outlive their parent."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Protocol
+
+PR_SET_PDEATHSIG = 1
+
+
+class PythonProcess(Protocol):
+    """How to start a Python that can import this project, and perhaps one vLLM."""
+
+    @property
+    def env(self) -> dict[str, str]: ...
+
+    def command(self, module: str, *arguments: str) -> list[str]: ...
+
+
+@dataclass(frozen=True)
+class OwnProcess:
+    """This very interpreter."""
+
+    env: dict[str, str]
+
+    def command(self, module: str, *arguments: str) -> list[str]:
+        return [sys.executable, "-m", module, *arguments]
+
+
+def python_process(vllm: str | None) -> PythonProcess:
+    """The Python for sides that need a vLLM (`0.29.0`, `path:DIR`), or this one for ours.
+
+    Raises:
+        UserError, EnvironmentMissing: that vLLM cannot be had.
+    """
+    if vllm is None:
+        return OwnProcess({**os.environ, "OMP_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"})
+    from gdnbench.oracle.environment import release_process
+
+    return release_process(vllm)
+
+
+def die_with_parent() -> None:
+    """End this process when its parent ends, however that came about. Linux only; elsewhere it does nothing."""
+    with suppress(OSError, AttributeError):
+        ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
+
+
+def run_alone(command: list[str], env: Mapping[str, str], stdin: str, log: Path, timeout_s: float) -> tuple[int, str]:
+    """Run a command in a process group of its own; its status and standard output.
+
+    Whatever ends it early, a time-out or Ctrl-C, ends all of its group.
+
+    Args:
+        stdin: what it reads.
+        log: where its standard error goes.
+        timeout_s: after which it is ended.
+
+    Raises:
+        subprocess.TimeoutExpired: it took too long.
+    """
+    with log.open("wb") as stderr:
+        child = subprocess.Popen(
+            command,
+            env=dict(env),
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=stderr,
+            text=True,
+            start_new_session=True,
+        )
+        try:
+            stdout, _ = child.communicate(stdin, timeout=timeout_s)
+        finally:
+            _end_group(child)
+    return child.returncode, stdout
+
+
+def _end_group(child: subprocess.Popen[Any]) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(child.pid, signal.SIGKILL)
+    child.wait()

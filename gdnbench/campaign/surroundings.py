@@ -1,0 +1,56 @@
+"""Where a process runs: what may explain a difference between two machines, two launches or two days."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+from time import perf_counter_ns
+from typing import Any
+
+import numpy as np
+import torch
+
+
+def surroundings() -> dict[str, Any]:
+    """The machine, the libraries and the settings of this process, as JSON."""
+    found: dict[str, Any] = {
+        "cpu": cpu_model(),
+        "cores": os.cpu_count(),
+        "affinity": sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
+        "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
+        "load_average": [round(load, 2) for load in os.getloadavg()],
+        "clock_read_ns": _clock_read_ns(),
+        "system": platform.platform(),
+        "python": platform.python_version(),
+        "torch": torch.__version__,
+        "numpy": np.__version__,
+        "threads": torch.get_num_threads(),
+        "vllm": getattr(sys.modules.get("vllm"), "__version__", None),
+    }
+    if torch.cuda.is_initialized():  # type: ignore[no-untyped-call]
+        properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+        found["gpu"] = {"name": properties.name, "memory_bytes": properties.total_memory, "cuda": torch.version.cuda}
+    return found
+
+
+def cpu_model() -> str:
+    """The processor's name as the system gives it."""
+    lines = (_read("/proc/cpuinfo") or "").splitlines()
+    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+
+
+def _read(path: str) -> str | None:
+    try:
+        return Path(path).read_text().strip()
+    except OSError:
+        return None
+
+
+def _clock_read_ns() -> int:
+    """What one reading of the clock costs; each figure of the host's contains about one."""
+    reads = [perf_counter_ns() for _ in range(1001)]
+    return round(median(b - a for a, b in pairwise(reads)))

@@ -1,0 +1,31 @@
+"""The command line. One thin file per command; what is heavy is imported when a command runs."""
+
+from __future__ import annotations
+
+import sys
+
+import typer
+
+from gdnbench.cli import exits
+from gdnbench.cli.step import step
+
+app = typer.Typer(
+    name="gdnbench",
+    help="Benchmarks of the step metadata of vLLM's Gated DeltaNet attention.",
+    epilog="Exit codes: " + exits.TABLE,
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+)
+
+
+@app.callback()
+def gdnbench() -> None:
+    """Benchmarks of the step metadata of vLLM's Gated DeltaNet attention."""
+
+
+app.command()(step)
+
+
+def main() -> None:
+    """The entry point `gdnbench`."""
+    sys.exit(exits.run(app))
