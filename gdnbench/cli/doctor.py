@@ -7,6 +7,7 @@ from typing import Annotated
 
 import typer
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 NOTHING_CAN_BE_MEASURED = 4
@@ -23,10 +24,11 @@ def doctor(as_json: Annotated[bool, typer.Option("--json", help="Print one JSON 
         console = Console()
         table = Table(box=None, show_header=False, pad_edge=False)
         for fact in examination.facts:
-            table.add_row(fact.name, f"{fact.value}\n[yellow]{fact.advice}[/yellow]" if fact.advice else fact.value)
+            advice = f"\n[yellow]{escape(fact.advice)}[/yellow]" if fact.advice else ""
+            table.add_row(fact.name, escape(fact.value) + advice)
         console.print(table, "")
         for ability in examination.abilities:
             mark = "[green]yes[/green]" if ability.able else "[red]no [/red]"
-            console.print(f"{mark} {ability.name}" + (f": {ability.reason}" if ability.reason else ""))
+            console.print(f"{mark} {ability.name}" + (f": {escape(ability.reason)}" if ability.reason else ""))
     if not examination.able:
         raise typer.Exit(NOTHING_CAN_BE_MEASURED)

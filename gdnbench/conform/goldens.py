@@ -18,8 +18,10 @@ from gdnbench.devices.base import CpuDevice, Device
 from gdnbench.devices.operations import Costs
 from gdnbench.devices.traced import Trace, TracedDevice
 from gdnbench.drivers.base import Driver
+from gdnbench.oracle.cache import write_aside
 from gdnbench.probes.cost import step_costs
 from gdnbench.probes.digest import field_digests
+from gdnbench.values.errors import UserError
 from gdnbench.values.scenarios import Scenario, named, parse
 
 Golden = dict[str, Any]
@@ -73,17 +75,19 @@ def text_of(kept: Golden) -> str:
     return json.dumps(head)[:-1] + ', "scenarios": {\n' + ",\n".join(lines) + "\n}}\n"
 
 
-def write(directory: Path, goldens: Iterable[Golden]) -> list[Path]:
-    """Writes goldens, each aside and renamed; returns where."""
-    directory.mkdir(parents=True, exist_ok=True)
-    written = []
-    for kept in goldens:
-        path = path_of(directory, kept["change"], kept["part"], kept["side"])
-        made = path.with_suffix(".aside")
-        made.write_text(text_of(kept))
-        made.replace(path)
-        written.append(path)
-    return written
+def write(directory: Path, goldens: Iterable[Golden]) -> Path:
+    """Writes goldens, each aside and renamed; returns the directory.
+
+    Raises:
+        UserError: it cannot be written.
+    """
+    try:
+        directory.mkdir(parents=True, exist_ok=True)
+        for kept in goldens:
+            write_aside(path_of(directory, kept["change"], kept["part"], kept["side"]), text_of(kept))
+    except OSError as error:
+        raise UserError(f"cannot write goldens to {directory}: {error.strerror or error}") from None
+    return directory
 
 
 def _answer(job: Job, driver: type[Driver], state: str, scenario: Scenario) -> dict[str, Any]:

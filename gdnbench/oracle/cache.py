@@ -65,6 +65,7 @@ def write_aside(target: Path, text: str) -> None:
     try:
         with os.fdopen(descriptor, "w") as stream:
             stream.write(text)
+        Path(made).chmod(0o644)
         Path(made).replace(target)
     finally:
         Path(made).unlink(missing_ok=True)

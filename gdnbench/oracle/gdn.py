@@ -11,7 +11,10 @@ from vllm.v1.attention.backend import CommonAttentionMetadata
 from vllm.v1.attention.backends.gdn_attn import GDNAttentionMetadataBuilder
 from vllm.v1.kv_cache_interface import MambaSpec
 
+from gdnbench.devices.operations import Operation
+from gdnbench.devices.traced import Trace
 from gdnbench.drivers.gdn import MAX_CAPTURE_SIZE, MAX_ROWS, CaptureMixin, GDNDriver, GDNStep, StepMixin
+from gdnbench.oracle.foreign import RULES, rewritten
 from gdnbench.oracle.pinning import pin_memory_as_on
 
 # Which prefill kernels a platform gets is not the metadata's business, and resolving it asks for a GPU.
@@ -24,6 +27,9 @@ class ReleaseGDNDriver(GDNDriver):
     common_type = CommonAttentionMetadata
     foreign_fields = frozenset({"spec_sequence_masks_cpu", "uniform_spec_sequence_length"})
     """New in 0.31.0, beside 51565."""
+
+    def own_operations(self, trace: Trace) -> list[Operation]:
+        return rewritten(trace.operations, RULES.get(self.state, ()))
 
     def make_builder(self) -> Any:
         pin_memory_as_on(self.device)

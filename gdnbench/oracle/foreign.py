@@ -1,0 +1,78 @@
+"""Operations that a release does otherwise for reasons foreign to the catalogued changes, told as rewriting rules.
+
+A rule looks at the head of a trace. Where it recognises what is foreign it says how many operations that is, and which
+operations stood there in the release that our builders follow (0.28.0 and 0.29.0).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from gdnbench.devices.operations import Operation
+
+Rule = Callable[[Sequence[Operation]], tuple[int, list[Operation]] | None]
+
+LONGEST = 6
+"""Operations that a rule may look at."""
+
+
+def rewritten(operations: Sequence[Operation], rules: Sequence[Rule]) -> list[Operation]:
+    """The trace with every rule applied wherever it fits, from front to back; what no rule touches stays as it is."""
+    result: list[Operation] = []
+    place = 0
+    while place < len(operations):
+        head = operations[place : place + LONGEST]
+        found = next((match for rule in rules if (match := rule(head)) is not None), None)
+        if found is None:
+            result.append(operations[place])
+            place += 1
+        else:
+            taken, instead = found
+            result += instead
+            place += taken
+    return result
+
+
+def _names(head: Sequence[Operation], *names: str) -> bool:
+    return [(operation.kind, operation.name) for operation in head[: len(names)]] == [
+        ("host_view" if name == "select.int" else "host", f"aten.{name}") for name in names
+    ]
+
+
+def zero_from_a_list(head: Sequence[Operation]) -> tuple[int, list[Operation]] | None:
+    """0.27.0 makes the zero in front of the chunk offsets from a Python list; 0.28.0 asks for a zero."""
+    if not _names(head, "floor_divide.default", "neg.default", "cat.default"):
+        return None
+    zero, counts = head[2].tensors[:2]
+    if not zero.endswith("int32[1]"):
+        return None
+    rows = int(counts.removeprefix("host int32[").removesuffix("]"))
+    zeros = Operation("host", "aten.new_zeros.default", (f"host int32[{rows + 1}]",))
+    return 3, [zeros, *head[:3]]
+
+
+def staged_copy(head: Sequence[Operation]) -> tuple[int, list[Operation]] | None:
+    """0.30.0 and newer copy host values into a new pinned tensor; before, they were pinned where they lay."""
+    if not _names(head, "empty.memory_format", "copy_.default"):
+        return None
+    pinned, host = head[1].tensors
+    if not pinned.startswith("pinned "):
+        return None
+    wanted = "host " + pinned.removeprefix("pinned ")
+    pin = Operation("host", "aten._pin_memory.default", (wanted,))
+    convert = Operation("host", "aten._to_copy.default", (wanted, host))
+    return 2, [pin] if wanted == host else [convert, pin]
+
+
+def uniform_length(head: Sequence[Operation]) -> tuple[int, list[Operation]] | None:
+    """0.31.0 and newer find out on the host whether all rows with drafts are of one length."""
+    names = ("index.Tensor", "select.int", "_local_scalar_dense.default", "eq.Scalar", "all.default")
+    return (6, []) if _names(head, *names, "_local_scalar_dense.default") else None
+
+
+RULES: dict[str, tuple[Rule, ...]] = {
+    "0.27.0": (zero_from_a_list,),
+    "0.30.0": (staged_copy,),
+    "0.31.0": (staged_copy, uniform_length),
+    "0.32.0": (staged_copy, uniform_length),
+}

@@ -1,0 +1,59 @@
+"""Conformance for people: a table of rows, totals, and the first mismatch in full."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.console import Console
+from rich.table import Table
+
+from gdnbench.conform.jobs import Row
+
+
+def show(rows: Sequence[Row], console: Console) -> None:
+    """Prints all rows, what is foreign, what cannot be driven, and the verdict."""
+    console.print(_table(rows))
+    for title, lines in (("Foreign to the change, reported apart", _foreign(rows)), ("Not driven", _reasons(rows))):
+        if lines:
+            console.print(f"\n{title}:")
+            for line in lines:
+                console.print(f"  {line}", markup=False, highlight=False)
+    for row in [row for row in rows if not row.conforms][:1]:
+        console.print(f"\nFirst mismatch ({row.change} {row.side}, {row.part}, vLLM {row.release}):")
+        console.print(row.first_mismatch or "no scenario was compared", markup=False, highlight=False, soft_wrap=True)
+    console.print(f"\n{total(rows)}")
+
+
+def total(rows: Sequence[Row]) -> str:
+    """One line over all rows."""
+    driven = [row for row in rows if row.drivable]
+    fields, operations = sum(row.field_mismatches for row in rows), sum(row.operation_mismatches for row in rows)
+    empty = sum(row.scenarios == 0 for row in driven)
+    return (
+        f"{len(driven)} of {len(rows)} rows driven, {sum(row.scenarios for row in driven)} scenarios: "
+        f"{fields} field and {operations} operation mismatches" + (f"; {empty} rows compared nothing" if empty else "")
+    )
+
+
+def _table(rows: Sequence[Row]) -> Table:
+    table = Table(box=None, pad_edge=False)
+    for heading in ("change", "side", "part", "vLLM"):
+        table.add_column(heading)
+    for heading in ("scenarios", "field mismatches", "operation mismatches"):
+        table.add_column(heading, justify="right")
+    table.add_column("")
+    for row in rows:
+        counts = [str(row.scenarios), str(row.field_mismatches), str(row.operation_mismatches)]
+        verdict = "conforms" if row.conforms else "[red]differs[/red]"
+        cells = [*counts, verdict] if row.drivable else ["-", "-", "-", "not driven"]
+        table.add_row(str(row.change), row.side, row.part, row.release, *cells)
+    return table
+
+
+def _foreign(rows: Sequence[Row]) -> list[str]:
+    return [f"{row.change} {row.side} {row.part}: {line}" for row in rows for line in row.foreign]
+
+
+def _reasons(rows: Sequence[Row]) -> list[str]:
+    """Once for a part, though it has two sides."""
+    return list(dict.fromkeys(f"{row.change} {row.part}: {row.reason}" for row in rows if not row.drivable))

@@ -1,0 +1,158 @@
+"""What this machine can measure, what it cannot, and what to install. Looks only; changes and fetches nothing."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from importlib import metadata
+from importlib.util import find_spec
+from typing import Any
+
+from gdn_impl.catalog import CATALOG
+from gdnbench.oracle.cache import cache_root
+from gdnbench.oracle.environment import release_python, repository
+from gdnbench.oracle.wheels import cached_wheel, is_damaged
+from gdnbench.values.errors import EnvironmentMissing
+
+BUSY = 0.5
+"""Load per core from which launches are visibly noisier."""
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One thing found. `advice` says what to do about it, and is empty where nothing needs doing."""
+
+    name: str
+    value: str
+    advice: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Ability:
+    """One thing that can be measured here, or not, and why not."""
+
+    name: str
+    able: bool
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Examination:
+    """The facts, and what follows from them."""
+
+    facts: tuple[Fact, ...]
+    abilities: tuple[Ability, ...]
+
+    @property
+    def able(self) -> bool:
+        """Whether anything at all can be measured."""
+        return any(ability.able for ability in self.abilities)
+
+    def as_dict(self) -> dict[str, Any]:
+        """As JSON."""
+        return asdict(self)
+
+
+def examine() -> Examination:
+    """Looks at this machine and this environment."""
+    torch, releases, asv = _torch(), _releases(), _asv()
+    cuda = Fact("GPU", "unknown", "torch comes first") if torch.advice else _cuda()
+    facts = (_python(), torch, *([] if torch.advice else _machine()), _load(), cuda, releases, *_wheels(), asv, _git())
+    abilities = (
+        Ability("exact cost", not torch.advice, torch.advice),
+        Ability("step time on the CPU", not torch.advice, torch.advice),
+        Ability("step time on a GPU", not cuda.advice, cuda.advice),
+        Ability("conformance with releases, and their step time", not releases.advice, releases.advice),
+        Ability("asv", not asv.advice, asv.advice),
+    )
+    return Examination(facts, abilities)
+
+
+def _python() -> Fact:
+    return Fact("Python", f"{platform.python_version()} at {sys.executable}")
+
+
+def _torch() -> Fact:
+    if find_spec("torch") is None:
+        return Fact("torch", "missing", "install it: make setup")
+    try:
+        import torch
+    except Exception as error:
+        return Fact("torch", f"cannot be imported ({type(error).__name__}: {error})", "install it anew: make setup")
+    return Fact("torch", f"{torch.__version__}, {torch.get_num_threads()} threads")
+
+
+def _cuda() -> Fact:
+    import torch
+
+    if torch.version.cuda is None:
+        return Fact("GPU", "none that this torch can use", "it needs an NVIDIA GPU and a CUDA build of torch")
+    if not torch.cuda.is_available():
+        return Fact("GPU", "none", "it needs an NVIDIA GPU and its driver")
+    names = [torch.cuda.get_device_name(index) for index in range(torch.cuda.device_count())]
+    return Fact("GPU", f"{', '.join(names)}, CUDA {torch.version.cuda}")
+
+
+def _machine() -> list[Fact]:
+    from gdnbench.campaign.surroundings import surroundings  # imports torch
+
+    found = surroundings()
+    usable = len(found["affinity"] or range(found["cores"]))
+    facts = [Fact("CPU", f"{found['cpu']}, {usable} of {found['cores']} cores usable")]
+    if found["governor"] is not None:
+        steady = found["governor"] == "performance"
+        facts.append(Fact("governor", found["governor"], "" if steady else "the clock varies: set it to performance"))
+    return facts
+
+
+def _load() -> Fact:
+    load = os.getloadavg()[0]
+    busy = load > BUSY * (os.cpu_count() or 1)
+    return Fact("load", f"{load:.2f}", "other work runs here: figures will be noisier, so wait for it" if busy else "")
+
+
+def _releases() -> Fact:
+    try:
+        return Fact("vLLM releases run with", str(release_python()))
+    except EnvironmentMissing as missing:
+        return Fact("vLLM releases run with", "nothing", str(missing))
+
+
+def _wheels() -> list[Fact]:
+    """Which of the catalogue's releases lie in the cache. The others are fetched when they are first needed."""
+    whole: list[str] = []
+    damaged: list[str] = []
+    for release in dict.fromkeys(release for change in CATALOG.values() for release in change.releases):
+        wheel = cached_wheel(release)
+        if wheel is not None:
+            (damaged if is_damaged(release, wheel) else whole).append(release)
+    facts = [Fact("wheels cached", f"{', '.join(whole) or 'none'} in {cache_root()}")]
+    if damaged:
+        facts.append(Fact("wheels damaged", ", ".join(damaged), f"delete them in {cache_root() / 'wheels'}"))
+    return facts
+
+
+def _asv() -> Fact:
+    try:
+        return Fact("asv", metadata.version("asv"))
+    except metadata.PackageNotFoundError:
+        return Fact("asv", "missing", "install it: pip install -e .[asv]")
+
+
+def _git() -> Fact:
+    def git(*arguments: str) -> str:
+        command = ["git", "-C", str(repository()), *arguments]
+        return subprocess.run(command, capture_output=True, text=True, check=True).stdout.strip()
+
+    return _attempt("git", lambda: git("rev-parse", "--short", "HEAD") + (", modified" * bool(git("status", "-s"))))
+
+
+def _attempt(name: str, look: Callable[[], str]) -> Fact:
+    try:
+        return Fact(name, look())
+    except (OSError, subprocess.CalledProcessError, EnvironmentMissing):
+        return Fact(name, "no repository", "figures will name no commit: run from a git checkout")
