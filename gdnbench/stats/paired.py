@@ -95,13 +95,15 @@ def judge_rows(
     """
     rows = len(comparisons)
     controls = [control] * rows if control is None or isinstance(control, Comparison) else list(control)
-    judged: list[Judgement | None] = [None] * rows
+    if len(controls) != rows:
+        raise ValueError(f"{rows} rows and {len(controls)} controls")
+    judged: dict[int, Judgement] = {}
     for primary in (True, False):
         family = [i for i, comparison in enumerate(comparisons) if comparison.primary is primary]
         p_values = [1.0 if comparisons[i].fault else sign_test(comparisons[i].log_ratios) for i in family]
         for i, p_adjusted in zip(family, adjust(p_values), strict=True):
             judged[i] = _judge_row(comparisons[i], controls[i], p_adjusted, len(family), alpha)
-    return [judgement for judgement in judged if judgement is not None]
+    return [judged[i] for i in range(rows)]
 
 
 def decide(

@@ -3,9 +3,9 @@
 The noise is the noise that was seen, no distribution instead of it: campaigns are drawn again from its launches, each
 with a random sign, because the sides' roles are swapped from launch to launch and so either side could have had the
 advantage. Then the rule itself is applied. Of a campaign it looks at a few ranks only, and those are drawn at once:
-ranks of uniform values lie apart as gamma variables do, whatever the number of launches, and the noise's quantiles there
-are the draws. For a shift the rule is simple: an effect d is found where d plus the k-th smallest noise is above zero
-and d plus the median noise passes the floor, so each campaign names the d that it needs, and nothing has to be searched.
+ranks of uniform values lie apart as gamma variables do, whatever the number of launches, and the noise's quantiles
+there are the draws. For a shift the rule is simple: an effect d is found where d plus the k-th smallest noise is above
+zero and d plus the median noise passes the floor, so each campaign names the d that it needs: no search.
 
 Effects and noise are log ratios. The draws have a fixed seed: the same launches, the same answer.
 """

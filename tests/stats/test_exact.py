@@ -1,5 +1,5 @@
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gdnbench.stats.exact import judge_counts
@@ -83,11 +83,13 @@ def test_a_metric_of_which_more_is_better():
 counts = st.fixed_dictionaries({metric.tag: st.integers(0, 3) for metric in COST_METRICS})
 
 
+@settings(deadline=None)
 @given(counts, counts)
 def test_swapping_the_sides_inverts_the_verdict(before, after):
     assert judge_counts(after, before).verdict is judge_counts(before, after).verdict.inverse
 
 
+@settings(deadline=None)
 @given(counts, counts)
 def test_what_got_worse_is_always_said(before, after):
     found = judge_counts(before, after)

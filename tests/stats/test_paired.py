@@ -121,6 +121,14 @@ def test_the_smallest_detectable_change_comes_from_the_control():
     assert 0.005 < judge(row).smallest_detectable < 0.04  # without a control: its own scatter
 
 
+def test_each_row_has_a_control_of_its_own():
+    row, quiet, loud = comparison([-20] * 8), comparison([0.1, -0.1] * 4), comparison([5, -6] * 4)
+    first, second, third = (one.smallest_detectable for one in judge_rows([row] * 3, [quiet, loud, quiet]))
+    assert first == third < second
+    with pytest.raises(ValueError, match="3 rows and 1 controls"):
+        judge_rows([row] * 3, [quiet])
+
+
 def test_a_control_that_differs_from_itself_is_a_caveat():
     judged = judge(comparison([-20] * 6), control=comparison([4, 5, 6, 4, 5, 6]))
     assert judged.verdict is Verdict.IMPROVED

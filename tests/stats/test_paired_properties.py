@@ -3,7 +3,7 @@
 import math
 from dataclasses import replace
 
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from gdnbench.stats.median import best_p
@@ -31,6 +31,7 @@ def swapped(comparison: Comparison) -> Comparison:
     return replace(comparison, log_ratios=negative, before=comparison.after, after=comparison.before)
 
 
+@settings(deadline=None)
 @given(st.lists(comparisons(), min_size=1, max_size=3))
 def test_swapping_the_sides_inverts_the_verdict(rows):
     forth, back = judge_rows(rows), judge_rows([swapped(row) for row in rows])
@@ -41,6 +42,7 @@ def test_swapping_the_sides_inverts_the_verdict(rows):
             assert math.isclose(one.interval[0] * other.interval[1], 1, rel_tol=1e-9)
 
 
+@settings(deadline=None)
 @given(comparisons(PERCENT_ONLY), st.floats(1e-3, 1e3))
 def test_scaling_all_times_changes_nothing(row, factor):
     scaled = replace(
@@ -49,6 +51,7 @@ def test_scaling_all_times_changes_nothing(row, factor):
     assert judge(scaled) == judge(row)
 
 
+@settings(deadline=None)
 @given(comparisons(least=6), st.integers(1, 10), st.sampled_from([-1, 1]))
 def test_more_launches_of_the_median_ratio_never_turn_the_verdict_round(row, more, sign):
     row = replace(row, log_ratios=tuple(sign * abs(ratio) for ratio in row.log_ratios))
@@ -67,6 +70,7 @@ def test_more_launches_of_the_median_ratio_never_turn_the_verdict_round(row, mor
     assert judge(longer).verdict is not judged.verdict.inverse
 
 
+@settings(deadline=None)
 @given(st.lists(comparisons(), min_size=1, max_size=4))
 def test_no_change_is_claimed_that_the_launches_cannot_carry(rows):
     for row, judged in zip(rows, judge_rows(rows), strict=True):
@@ -76,6 +80,7 @@ def test_no_change_is_claimed_that_the_launches_cannot_carry(rows):
             assert best_p(row.launches) <= judged.p_value <= judged.p_adjusted <= 0.05
 
 
+@settings(deadline=None)
 @given(comparisons())
 def test_a_verdict_is_what_its_interval_says(row):
     judged = judge(row)
