@@ -14,7 +14,7 @@ from typing import Any, Literal
 import torch
 from torch import Tensor
 
-Kind = Literal["device", "idle", "alloc", "view", "h2d_pinned", "h2d_pageable", "d2h", "host", "host_view"]
+Kind = Literal["device", "idle", "alloc", "view", "h2d_pinned", "h2d_pageable", "d2h", "wait", "host", "host_view"]
 """What an operation asks for.
 
 device: work on the device, one ATen operation (which may be several kernels); it may block, too.
@@ -22,6 +22,7 @@ idle: a device operation or a copy on no elements: nothing is launched.
 alloc: device memory without work (`empty` and its kin); `zeros` and `full` fill it, so they are `device`.
 view, host_view: the same memory seen otherwise, on the device and on the host.
 h2d_pinned, h2d_pageable, d2h: a copy between host and device, counted there and nowhere else.
+wait: `torch.cuda.synchronize`.
 host: an ATen operation on host tensors. NumPy and Python are invisible.
 """
 

@@ -102,6 +102,12 @@ def check(program: Program, gpu: Device) -> Check:
     return Check(program, trace.costs(), waits_inside, _values(traced, result), _observe(program, gpu))
 
 
+def check_all() -> list[Check]:
+    """Every program, against the first CUDA device."""
+    gpu = CudaDevice()
+    return [check(program, gpu) for program in PROGRAMS]
+
+
 def _observe(program: Program, gpu: Device) -> Observed:
     with torch.inference_mode():
         program.run(Operands(gpu))  # loads kernels
@@ -169,11 +175,10 @@ def main(arguments: list[str] | None = None) -> int:
     if not torch.cuda.is_available():
         print(json.dumps({"agrees": None, "reason": NO_GPU}) if options.json else NO_GPU)
         return 4
-    gpu = CudaDevice()
-    checks = [check(program, gpu) for program in PROGRAMS]
+    checks = check_all()
     agrees = not any(one.disagreements for one in checks)
     if options.json:
-        about = {"device": torch.cuda.get_device_name(gpu.torch_device), "torch": torch.__version__}
+        about = {"device": torch.cuda.get_device_name(0), "torch": torch.__version__}
         print(json.dumps({**about, "agrees": agrees, "programs": [one.to_json() for one in checks]}))
     else:
         print(report(checks))

@@ -78,6 +78,7 @@ class TracedDevice:
         with ExitStack() as stack:
             if not torch.cuda.is_available():
                 stack.enter_context(_replaced(torch.cuda, "_lazy_init", lambda: None))
+            stack.enter_context(_replaced(torch.cuda, "synchronize", self._synchronize))
             stack.enter_context(_replaced(torch, "from_numpy", _pin_aware(torch.from_numpy)))
             stack.enter_context(self._mode)
             stack.enter_context(_FunctionMode())
@@ -112,13 +113,19 @@ class TracedDevice:
         """Runs one ATen operation on host data and records it; composite ones are taken apart first."""
         if has_face((args, kwargs)):
             return with_faces(self.dispatch(func, without_faces(args), without_faces(kwargs)))
-        if is_composite(func) and not str(func).startswith("aten.is_pinned"):
+        if is_composite(func):
             with self._mode:
                 return func.decompose(*args, **kwargs)
         result, operations = execute(func, args, kwargs, self)
+        self._note(operations)
+        return result
+
+    def _synchronize(self, device: Any = None) -> None:
+        self._note([Operation("wait", "torch.cuda.synchronize", blocks=True)])
+
+    def _note(self, operations: Iterable[Operation]) -> None:
         if self._trace is not None:
             self._trace.extend(operations)
-        return result
 
 
 class _OperationMode(TorchDispatchMode):

@@ -228,10 +228,10 @@ def test_recordings_do_not_nest(device):
 
 
 def test_torch_is_left_as_it_was():
-    before = torch.cuda._lazy_init, torch.from_numpy
+    before = torch.cuda._lazy_init, torch.cuda.synchronize, torch.from_numpy
     with pytest.raises(ZeroDivisionError), TracedDevice().active():
         raise ZeroDivisionError
-    assert (torch.cuda._lazy_init, torch.from_numpy) == before
+    assert (torch.cuda._lazy_init, torch.cuda.synchronize, torch.from_numpy) == before
 
 
 def test_an_item_more_is_a_sync_more(device):
@@ -244,6 +244,10 @@ def test_an_item_more_is_a_sync_more(device):
     x = device.put(torch.tensor([2, 0, 1]))
     sound, wrong = (trace(device, lambda run=run: run(x)).costs() for run in (step, faulty))
     assert (sound.syncs, wrong.syncs) == (0, 2)
+
+
+def test_an_explicit_wait_is_a_sync(device):
+    assert trace(device, torch.cuda.synchronize).costs() == Costs(syncs=1)
 
 
 def test_each_operation_says_what_it_is(device):
