@@ -58,10 +58,22 @@ def staged_copy(head: Sequence[Operation]) -> tuple[int, list[Operation]] | None
     pinned, host = head[1].tensors
     if not pinned.startswith("pinned "):
         return None
-    wanted = "host " + pinned.removeprefix("pinned ")
-    pin = Operation("host", "aten._pin_memory.default", (wanted,))
-    convert = Operation("host", "aten._to_copy.default", (wanted, host))
-    return 2, [pin] if wanted == host else [convert, pin]
+    pin = _pin(pinned)
+    convert = Operation("host", "aten._to_copy.default", (*pin.tensors, host))
+    # The copy to the device goes along, so that `kept_pinned` does not take it for one that nothing was pinned for.
+    return 3, [*([] if pin.tensors == (host,) else [convert]), pin, head[2]]
+
+
+def kept_pinned(head: Sequence[Operation]) -> tuple[int, list[Operation]] | None:
+    """0.30.0 and newer remember chunk indices pinned; before, each further KV group pinned them anew."""
+    copy = head[0]
+    if copy.kind != "h2d_pinned" or not copy.tensors[0].startswith("cuda int32[") or ", 2]" not in copy.tensors[0]:
+        return None
+    return 1, [_pin(copy.tensors[1]), copy]
+
+
+def _pin(pinned: str) -> Operation:
+    return Operation("host", "aten._pin_memory.default", ("host " + pinned.removeprefix("pinned "),))
 
 
 def uniform_length(head: Sequence[Operation]) -> tuple[int, list[Operation]] | None:
@@ -72,7 +84,7 @@ def uniform_length(head: Sequence[Operation]) -> tuple[int, list[Operation]] | N
 
 RULES: dict[str, tuple[Rule, ...]] = {
     "0.27.0": (zero_from_a_list,),
-    "0.30.0": (staged_copy,),
-    "0.31.0": (staged_copy, uniform_length),
-    "0.32.0": (staged_copy, uniform_length),
+    "0.30.0": (staged_copy, kept_pinned),
+    "0.31.0": (staged_copy, kept_pinned, uniform_length),
+    "0.32.0": (staged_copy, kept_pinned, uniform_length),
 }
