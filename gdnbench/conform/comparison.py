@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 import torch
 
-from gdnbench.conform.jobs import Job, Row
+from gdnbench.conform.jobs import SEEN, Job, Row
 from gdnbench.devices.base import CpuDevice, Device
 from gdnbench.devices.operations import Operation
 from gdnbench.devices.traced import Trace, TracedDevice
@@ -57,8 +57,8 @@ class Comparison:
 
     def finish(self) -> Row:
         """The row, with what was seen of the foreign."""
-        self.row.foreign += [f"seen: {what} ({times} times)" for what, times in sorted(self.foreign.items())]
-        if self.foreign and not (self.job.foreign or self.job.part.foreign):
+        self.row.foreign += [f"{SEEN}{what} ({times} times)" for what, times in sorted(self.foreign.items())]
+        if self.foreign and not self.job.foreign:
             self._field_mismatch("every scenario", f"foreign, but not listed: {', '.join(sorted(self.foreign))}")
         return self.row
 
@@ -103,15 +103,10 @@ class Comparison:
                 self._field_mismatch(where, f"field {name}: ours {differs}\n{shown}")
 
     def _own(self, driver: Driver, trace: Trace) -> list[Operation]:
-        own, rest = driver.own_operations(trace), iter(trace.operations)
-        for operation in own:
-            for candidate in rest:
-                if candidate is operation:
-                    break
-                self.foreign[f"operation {candidate.kind} {candidate.name}"] += 1
-            else:
-                raise AssertionError(f"{type(driver).__name__}.own_operations may only leave operations out")
-        self.foreign.update(f"operation {operation.kind} {operation.name}" for operation in rest)
+        own = driver.own_operations(trace)
+        before, after = (Counter(f"{step.kind} {step.name}" for step in steps) for steps in (trace.operations, own))
+        self.foreign.update({f"operation {name} left out": times for name, times in (before - after).items()})
+        self.foreign.update({f"operation {name} put in its place": times for name, times in (after - before).items()})
         return own
 
     def _compare_operations(self, where: str, ours: Sequence[Operation], theirs: Sequence[Operation]) -> None:

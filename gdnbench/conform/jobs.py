@@ -11,6 +11,9 @@ from gdnbench.drivers.registry import PARTS, Part
 
 SIDES = ("before", "after")
 
+SEEN = "seen: "
+"""In front of what was met of the foreign, as against what is listed."""
+
 
 @dataclass(frozen=True, slots=True)
 class Job:
@@ -19,7 +22,7 @@ class Job:
     Attributes:
         change, side, part: what is compared.
         release: what it is compared with, such as `0.29.0`.
-        foreign: what the catalogue lists as brought by this release beside the change, one line each.
+        foreign: what else is listed to differ between the change's two releases, one line each.
         random: random scenarios besides the named ones.
         seed: of the first random scenario.
         golden: whether to answer with the release's results on the named scenarios, too.
@@ -95,16 +98,15 @@ class Row:
         row = cls(job.change, job.side, job.part.name, job.release, drivable, reason)
         row.foreign.extend(job.foreign)
         if drivable and not job.compares_operations:
-            row.foreign.append("operations are not compared: this release rewrote the part beside the change")
+            row.foreign.append(f"operations are not compared: {job.part.uncompared}")
         return row
 
 
 def jobs(changes: Iterable[int], *, random: int = 300, seed: int = 0, golden: bool = False) -> list[Job]:
-    """The jobs of some changes: each part, on both sides. What is foreign came with the release after."""
+    """The jobs of some changes: each part, on both sides."""
     return [
-        Job(change, side, part, release, listed if side == "after" else (), random, seed, golden)
+        Job(change, side, part, release, (*part.foreign, *CATALOG[change].foreign), random, seed, golden)
         for change in changes
         for part in PARTS[change]
-        for listed in [(*part.foreign, *CATALOG[change].foreign)]
         for side, release in zip(SIDES, CATALOG[change].releases, strict=True)
     ]

@@ -74,5 +74,8 @@ class Driver(ABC):
         return {}
 
     def own_operations(self, trace: Trace) -> list[Operation]:
-        """Of a driver over a release: the trace without the operations that no change of ours brought, order kept."""
+        """Of a driver over a release: the trace as it would be without what is foreign to the changes, order kept.
+
+        Whatever this leaves out or puts in its place, conformance shows, and fails where the catalogue lists nothing.
+        """
         return list(trace.operations)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from rich.console import Console
 from rich.table import Table
 
-from gdnbench.conform.jobs import Row
+from gdnbench.conform.jobs import SEEN, Row
 
 
 def show(rows: Sequence[Row], console: Console) -> None:
@@ -51,9 +51,14 @@ def _table(rows: Sequence[Row]) -> Table:
 
 
 def _foreign(rows: Sequence[Row]) -> list[str]:
-    return [f"{row.change} {row.side} {row.part}: {line}" for row in rows for line in row.foreign]
+    """What is listed once for a part, what was seen for each of its sides."""
+    lines = [
+        f"{row.change} {row.part}: {row.side + ' ' if line.startswith(SEEN) else ''}{line}"
+        for row in rows
+        for line in row.foreign
+    ]
+    return list(dict.fromkeys(lines))
 
 
 def _reasons(rows: Sequence[Row]) -> list[str]:
-    """Once for a part, though it has two sides."""
     return list(dict.fromkeys(f"{row.change} {row.part}: {row.reason}" for row in rows if not row.drivable))

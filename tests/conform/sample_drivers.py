@@ -1,6 +1,7 @@
 """A small part, ours and a release's, with drivers that differ in one thing each; needs no vLLM."""
 
 from collections.abc import Mapping
+from dataclasses import replace
 
 import torch
 
@@ -80,7 +81,7 @@ class OtherOperation(Theirs):
     """The same values by another operation."""
 
     def run(self, inputs):
-        return super().run(inputs) | {"doubled": inputs * 2}
+        return {"doubled": inputs * 2, "rows": len(inputs)}
 
 
 class HostOperation(Theirs):
@@ -98,9 +99,16 @@ class ForeignOperation(HostOperation):
         return [operation for operation in trace.operations if operation.kind not in ("host", "host_view")]
 
 
-class InventsOperation(Theirs):
+class RewrittenOperation(OtherOperation):
+    """Another operation, declared to stand where ours has an addition."""
+
     def own_operations(self, trace: Trace) -> list[Operation]:
-        return [Operation("host", "aten.invented.default"), *trace.operations]
+        def rewritten(operation: Operation) -> Operation:
+            if operation.name != "aten.mul.Tensor":
+                return operation
+            return replace(operation, name="aten.add.Tensor", tensors=operation.tensors * 2)
+
+        return [rewritten(operation) for operation in trace.operations]
 
 
 class ForeignField(Theirs):

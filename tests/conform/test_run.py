@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from gdn_impl.catalog import CATALOG
 from gdnbench.conform.jobs import Job, jobs
 from gdnbench.conform.processes import Workers
 from gdnbench.conform.run import WORKER, run
@@ -84,10 +85,10 @@ def test_missing_environment_names_the_command_that_makes_it(monkeypatch: pytest
         list(run([job("0.29.0")]))
 
 
-def test_jobs_cover_both_sides_and_list_the_foreign_after() -> None:
+def test_jobs_cover_both_sides_and_list_the_foreign() -> None:
     made = jobs([51565], random=5, seed=3)
     assert [(job.side, job.release) for job in made] == [("before", "0.30.0"), ("after", "0.31.0")]
-    assert not made[0].foreign and made[1].foreign
+    assert made[0].foreign == made[1].foreign == CATALOG[51565].foreign
     assert {(job.random, job.seed) for job in made} == {(5, 3)}
 
 
