@@ -7,12 +7,16 @@ from gdnbench.stats.peers import RULES, asv, benchstat, mann_whitney, pyperf
 from gdnbench.values.verdicts import Verdict
 
 
+ASV_SIZES = [2, 3, 5, 6, 7, 12, 20, 21, 60, (3, 40)]
+
+
 def pairs(sizes, seed=0, decimals=12):
     rng = np.random.default_rng(seed)
-    for n in sizes:
+    for size in sizes:
+        n, n_after = size if isinstance(size, tuple) else (size, size)
         for shift in (0, 0.02, 0.06, 0.15, -0.15):
             before = np.round(20 * np.exp(rng.normal(0, 0.05, n)), decimals)
-            yield before, np.round(20 * np.exp(rng.normal(shift, 0.05, n)), decimals)
+            yield before, np.round(20 * np.exp(rng.normal(shift, 0.05, n_after)), decimals)
 
 
 @pytest.mark.parametrize("factor", [1.1, 1.02])
@@ -21,7 +25,7 @@ def test_asv_is_asv(factor, decimals):
     compare = pytest.importorskip("asv.commands.compare")
     compute_stats = pytest.importorskip("asv_runner.statistics").compute_stats
     seen = set()
-    for before, after in pairs([2, 3, 5, 6, 7, 12, 20, 21, 60], decimals=decimals):
+    for before, after in pairs([*ASV_SIZES, *[(2, 8), (8, 2), (2, 12)] * 4], decimals=decimals):
         (value, stats), (value_after, stats_after) = (compute_stats(list(side), 1) for side in (before, after))
         old, new = (stats, list(before)), (stats_after, list(after))
         theirs = None
