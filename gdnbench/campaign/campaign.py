@@ -89,7 +89,7 @@ def run(
 def _ask(journal: Journal, number: int, waits: Mapping[str, Mapping[str, int]], timeout_s: float) -> dict[str, Any]:
     """What the process of one launch answers."""
     plan, log = journal.plan, journal.log(number)
-    process = python_process(plan.vllm if plan.shares_process else None)
+    process = python_process(plan.shared_vllm)
     request = json.dumps({"plan": plan.to_json(), "number": number, "waits": waits})
     try:
         status, answer = run_alone(process.command("gdnbench.campaign.launch"), process.env, request, log, timeout_s)

@@ -96,7 +96,8 @@ def _comparison(plan: Plan, launches: Sequence[LaunchRecord], case: int, role: s
         log_ratios=tuple(one.log_ratios[role] for one in measured),
         before=tuple(one.medians_us[BEFORE] for one in measured),
         after=tuple(one.medians_us[role] for one in measured),
-        primary=metric is (HOST_TIME_BUSY if busy else HOST_TIME),
+        primary=metric is (HOST_TIME_BUSY if busy else HOST_TIME)
+        and (not plan.primary or measured[0].scenario in plan.primary),
         before_first=tuple(launch.created.index(BEFORE) < launch.created.index(role) for launch in launches),
     )
 

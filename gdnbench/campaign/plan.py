@@ -30,6 +30,7 @@ class Plan:
         steps, warmup: steps of a block that count, and steps before them that do not.
         core: the core that every measuring process is bound to, None to leave that to the system.
         apart: whether each side has a process of its own, although they could share one.
+        primary: the scenarios that the campaign is about; empty, all of them. The others are shown beside.
     """
 
     sides: Mapping[str, str]
@@ -43,6 +44,7 @@ class Plan:
     warmup: int = 3
     core: int | None = None
     apart: bool = False
+    primary: tuple[str, ...] = ()
 
     @property
     def variants(self) -> dict[str, Variant]:
@@ -55,9 +57,9 @@ class Plan:
         return not self.apart and len(self._vllms()) <= 1
 
     @property
-    def vllm(self) -> str | None:
-        """The vLLM that a shared process must be able to import: `0.29.0`, `path:DIR`, or None for none."""
-        return next(iter(self._vllms()), None)
+    def shared_vllm(self) -> str | None:
+        """The vLLM that the shared process must be able to import: `0.29.0`, `path:DIR`; None for none or if apart."""
+        return next(iter(self._vllms()), None) if self.shares_process else None
 
     @property
     def handicapped(self) -> tuple[str, ...]:
@@ -81,7 +83,8 @@ class Plan:
         if values.pop("schema", None) != SCHEMA:
             raise UserError(f"the plan's schema is not {SCHEMA}: it was written by another version of gdnbench")
         try:
-            plan = cls(**{**values, "scenarios": tuple(values["scenarios"])})
+            names = {key: tuple(values[key]) for key in ("scenarios", "primary")}
+            plan = cls(**{**values, **names})
         except (KeyError, TypeError):
             raise UserError("the plan is damaged: keys are missing or unknown") from None
         if BEFORE not in plan.sides:

@@ -7,6 +7,11 @@ import sys
 import typer
 
 from gdnbench.cli import exits
+from gdnbench.cli.conform import conform
+from gdnbench.cli.cost import cost
+from gdnbench.cli.doctor import doctor
+from gdnbench.cli.evidence import evidence
+from gdnbench.cli.listing import listing
 from gdnbench.cli.step import step
 
 app = typer.Typer(
@@ -23,7 +28,12 @@ def gdnbench() -> None:
     """Benchmarks of the step metadata of vLLM's Gated DeltaNet attention."""
 
 
+app.command("list")(listing)
+app.command()(cost)
 app.command()(step)
+app.command()(evidence)
+app.command()(conform)
+app.command()(doctor)
 
 
 def main() -> None:

@@ -6,7 +6,7 @@ import errno
 import os
 import signal
 import sys
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from types import FrameType
 from typing import NoReturn
 
@@ -26,11 +26,16 @@ FAIL_ON = "regressed,invalid"
 _DISK = {errno.EROFS, errno.EACCES, errno.EPERM, errno.ENOSPC, errno.EDQUOT, errno.ENOTDIR}
 
 
-def run(app: typer.Typer) -> int:
-    """Run the command line; its exit code. Errors that a person is meant to see become one line on standard error."""
-    signal.signal(signal.SIGTERM, _as_interrupt)
+def run(app: typer.Typer, arguments: Sequence[str] | None = None) -> int:
+    """Run the command line; its exit code. Errors that a person is meant to see become one line on standard error.
+
+    Args:
+        arguments: without the program's name; default, those of this process.
+    """
+    before = signal.signal(signal.SIGTERM, _as_interrupt)
     try:
-        status = app(standalone_mode=False)
+        status = app(arguments, standalone_mode=False)
+        sys.stdout.flush()
     except UserError as error:
         return _say(str(error), error.exit_code)
     except (KeyboardInterrupt, typer.Abort):
@@ -46,6 +51,8 @@ def run(app: typer.Typer) -> int:
         if not hasattr(error, "format_message"):  # what the command line's library raises for bad usage
             raise
         return _usage(error)
+    finally:
+        signal.signal(signal.SIGTERM, before)
     return status if isinstance(status, int) else DONE
 
 

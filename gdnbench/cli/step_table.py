@@ -30,13 +30,20 @@ def print_json(judged: JudgedCampaign, journal: Path) -> None:
 def print_tables(judged: JudgedCampaign, journal: Path) -> None:
     """The same for a person."""
     console = Console()
-    console.print(headline(judged), style="bold", highlight=False)
+    console.print(headline(judged), style="bold", highlight=False, soft_wrap=True)
     console.print(_rows(judged))
+    console.print(
+        "control: before against itself in the same launches; sees: the smallest change that 80 % of campaigns find",
+        style="dim",
+        soft_wrap=True,
+    )
     for caveat in judged.warnings:
-        console.print(f"[yellow]![/] {caveat.message}: {caveat.advice}", highlight=False)
+        console.print(f"[yellow]![/] {caveat.message}: {caveat.advice}", highlight=False, soft_wrap=True)
     for row in judged.result.rows:
         for caveat in row.judgement.warnings:
-            console.print(f"[yellow]![/] {row.scenario}: {caveat.message}: {caveat.advice}", highlight=False)
+            console.print(
+                f"[yellow]![/] {row.scenario}: {caveat.message}: {caveat.advice}", highlight=False, soft_wrap=True
+            )
     console.print(f"Launches are kept in {journal}", highlight=False, soft_wrap=True)
     console.print(f"Next: {advice(judged)}", highlight=False, soft_wrap=True)
 
@@ -74,23 +81,26 @@ def advice(judged: JudgedCampaign) -> str:
 
 
 def _rows(judged: JudgedCampaign) -> Table:
-    table = Table(box=None, pad_edge=False, header_style="dim")
-    for name in ("scenario", "metric"):
-        table.add_column(name, overflow="fold")
-    for name in ("before", "after", "change", "95 % interval", "same code", "could see"):
-        table.add_column(name, justify="right")
-    table.add_column("verdict")
-    for row, control in zip(judged.result.rows, judged.controls, strict=True):
+    rows = judged.result.rows
+    several = len({row.metric for row in rows}) > 1
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    table.add_column("scenario", overflow="fold", min_width=9)
+    if several:
+        table.add_column("metric", no_wrap=True)
+    for name in ("before us", "after us", "change, 95 % interval", "control", "sees"):
+        table.add_column(name, justify="right", no_wrap=True)
+    table.add_column("verdict", no_wrap=True)
+    for row, control in zip(rows, judged.controls, strict=True):
         own = row.judgement
+        detectable = own.smallest_detectable
         table.add_row(
             row.scenario,
-            row.metric.tag,
-            _figure(row.before, row.metric.unit),
-            _figure(row.after, row.metric.unit),
-            _change(own.ratio),
-            _interval(own),
+            *([row.metric.tag] if several else []),
+            _figure(row.before),
+            _figure(row.after),
+            f"{_change(own.ratio)} ({_interval(own)})",
             _change(control.judgement.ratio),
-            _change(None if own.smallest_detectable is None else 1 + own.smallest_detectable).lstrip("+"),
+            "-" if detectable is None else f"{detectable:.1%}",
             f"[{_STYLES[own.verdict]}]{own.verdict.value}[/]" + ("" if row.primary else " (secondary)"),
         )
     return table
@@ -100,15 +110,14 @@ def _sentence(row: StepRow) -> str:
     own = row.judgement
     if own.verdict in (Verdict.INVALID, Verdict.UNKNOWN) or own.ratio is None:
         return own.reason
-    unit = row.metric.unit
     return (
-        f"{_figure(row.before, unit)} -> {_figure(row.after, unit)}, {_change(own.ratio)} "
-        f"({_interval(own)} in {own.launches} launches)"
+        f"{_figure(row.before)} -> {_figure(row.after)} {row.metric.unit}, {_change(own.ratio)} "
+        f"(95 % interval {_interval(own)}; {own.launches} launches)"
     )
 
 
-def _figure(value: float | None, unit: str) -> str:
-    return "-" if value is None else f"{value:.4g} {unit}"
+def _figure(value: float | None) -> str:
+    return "-" if value is None else f"{value:.1f}"
 
 
 def _change(ratio: float | None) -> str:
@@ -119,4 +128,4 @@ def _interval(judgement: Judgement) -> str:
     if judgement.interval is None:
         return "-"
     low, high = judgement.interval
-    return f"{_change(low)} to {_change(high)}"
+    return f"{_change(low)}, {_change(high)}"

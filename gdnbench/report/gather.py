@@ -1,0 +1,131 @@
+"""Measures what an evidence report says: equality, exact costs, and a campaign of step time."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import torch
+
+from gdn_impl.catalog import Change, Claim, Level
+from gdnbench.campaign import campaign
+from gdnbench.campaign.costs import count_costs
+from gdnbench.campaign.journal import Journal
+from gdnbench.campaign.judged import JudgedCampaign, judge_campaign
+from gdnbench.campaign.plan import compare
+from gdnbench.campaign.surroundings import surroundings
+from gdnbench.devices.base import CpuDevice
+from gdnbench.drivers.registry import PARTS, Part, load
+from gdnbench.probes.equality import compare as differences
+from gdnbench.report.costs import without_operations
+from gdnbench.report.evidence import ClaimFinding, EqualityFinding, Evidence
+from gdnbench.values.scenarios import Scenario, named, random_scenario
+from gdnbench.values.scenarios import parse as parse_scenario
+from gdnbench.values.variants import parse as parse_variant
+
+RANDOM_SCENARIOS = 200
+EXAMPLES = 3
+
+Progress = Callable[[str, int, int], None]
+"""Told what is being done, how much of it is done, and how much there is."""
+
+LATER = {
+    Level.SERVER: "live server campaigns are not part of this version",
+    Level.ACCURACY: "accuracy runs are not part of this version",
+}
+
+
+def gather(change: Change, device: str, launches: int | None, journal: Path | None, progress: Progress) -> Evidence:
+    """Everything about one change that can be measured here.
+
+    Args:
+        change: of the catalogue.
+        device: `cpu` or `cuda`, for step time.
+        launches: of the campaign; default, what its rows need.
+        journal: of a campaign of this change to go on with.
+        progress: told what happens.
+
+    Raises:
+        UserError, EnvironmentMissing, Interrupted: as the campaign.
+    """
+    parts = PARTS[change.number]
+    equality = tuple(_equality(change, part, progress) for part in parts)
+    before, after = (parse_variant(f"pr{change.number}.{side}") for side in ("before", "after"))
+    progress("exact costs", 0, 1)
+    counted = count_costs(before, after, change.scenarios)
+    progress("exact costs", 1, 1)
+    judged = None
+    if change.judged_at(Level.STEP_TIME):
+        judged = _step_time(change, device, launches, journal, progress)
+    return Evidence(
+        change=change,
+        device=device,
+        equality=equality,
+        costs={part: without_operations(one).result for part, one in counted.items()},
+        step=None if judged is None else judged.result,
+        claims=tuple(_finding(claim, device) for claim in change.claims),
+        environment=_environment(judged),
+        elsewhere={level: reason for level in Level if (reason := (LATER | change.not_judged_at).get(level))},
+        warnings=() if judged is None else judged.warnings,
+    )
+
+
+def _equality(change: Change, part: Part, progress: Progress) -> EqualityFinding:
+    driver = load(part.ours)
+    scenarios: list[tuple[Scenario, bool]] = [(scenario, True) for scenario in named()]
+    capture = all(parse_scenario(name).capture for name in change.scenarios)
+    scenarios += [(random_scenario(random.Random(seed), capture=capture), False) for seed in range(RANDOM_SCENARIOS)]
+    met = [(scenario, is_named) for scenario, is_named in scenarios if driver.refuses(scenario) is None]
+    examples: list[str] = []
+    different = 0
+    with torch.inference_mode():
+        for number, (scenario, _) in enumerate(met):
+            progress(f"equality: {part.name}", number, len(met))
+            sides = [driver(side, scenario, CpuDevice()) for side in ("before", "after")]
+            found = differences(*sides)
+            different += bool(found)
+            if found and len(examples) < EXAMPLES:
+                examples.append(f"{scenario.name}: {found[0]}")
+    progress(f"equality: {part.name}", len(met), len(met))
+    named_count = sum(is_named for _, is_named in met)
+    return EqualityFinding(
+        part.name, named_count, len(met) - named_count, different, tuple(examples), change.promises_equal
+    )
+
+
+def _step_time(
+    change: Change, device: str, launches: int | None, journal: Path | None, progress: Progress
+) -> JudgedCampaign:
+    before, after = (parse_variant(f"pr{change.number}.{side}") for side in ("before", "after"))
+    if journal is None:
+        rest: dict[str, Any] = {"device": device, "primary": (change.primary,)}
+        if launches is not None:
+            rest["launches"] = launches
+        opened = campaign.begin(compare(before, after, change.scenarios, **rest))
+    else:
+        opened = Journal.open(journal)
+    total = opened.plan.launches
+    records = campaign.run(opened, lambda done: progress("step time: launches", done, total))
+    return judge_campaign(opened.plan, records)
+
+
+def _finding(claim: Claim, device: str) -> ClaimFinding:
+    where = "no GPU was used here" if device == "cpu" else "this report has no server in it"
+    return ClaimFinding(
+        claim, "measured elsewhere", f"{claim.setting}; {where}, so it is neither supported nor refuted"
+    )
+
+
+def _environment(judged: JudgedCampaign | None) -> dict[str, str]:
+    found = surroundings() if judged is None else next(iter(judged.launches[0].environment.values()))
+    names = {"cpu": "processor", "cores": "cores", "gpu": "GPU", "system": "system", "python": "Python"}
+    shown = {title: str(found[key]) for key, title in names.items() if found.get(key) is not None}
+    shown |= {"torch": str(found["torch"]), "threads": str(found["threads"])}
+    if judged is not None:
+        shown["load average"] = ", ".join(
+            f"{next(iter(one.environment.values()))['load_average'][0]:g}" for one in judged.launches
+        )
+        shown["measured"] = f"{judged.launches[0].started} to {judged.launches[-1].started}"
+    return shown

@@ -1,0 +1,63 @@
+"""Puts a report where people find it: aside first, then under its name, so that none is ever half written."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from rich.console import Console
+
+from gdnbench.report.evidence import Evidence, headline, next_steps
+from gdnbench.report.markdown import render
+
+PLOT = "step-time.png"
+
+
+def write(evidence: Evidence, root: Path) -> Path:
+    """Write `prN/README.md`, `prN/evidence.json` and the plot under `root`; the path of the first.
+
+    A report that is there already is replaced, each file at once: a report tells of the last measurement.
+
+    Raises:
+        OSError: the disk does not take it.
+    """
+    directory = root / f"pr{evidence.change.number}"
+    directory.mkdir(parents=True, exist_ok=True)
+    plot = None
+    if evidence.step is not None:
+        from gdnbench.report.plots import step_ratios
+
+        title = f"{evidence.change.number}: {evidence.change.title}"
+        step_ratios(evidence.step, title, directory / PLOT)
+        plot = PLOT
+    _replace(directory / "evidence.json", json.dumps(evidence.to_json(), indent=1) + "\n")
+    report = directory / "README.md"
+    _replace(report, render(evidence, plot))
+    return report
+
+
+def say(evidence: Evidence, report: Path, as_json: bool) -> None:
+    """Tell on standard output what was found and where the report lies."""
+    if as_json:
+        print(json.dumps({**evidence.to_json(), "report": str(report)}))
+        return
+    console = Console()
+    console.print(headline(evidence), style="bold", highlight=False, soft_wrap=True)
+    for finding in evidence.equality:
+        different = f"{finding.different} differ" if finding.different else "all equal"
+        meant = "" if finding.promised else ", as the change means them to" if finding.different else ""
+        scenarios = finding.named + finding.random
+        console.print(f"metadata of {finding.part}: {different}{meant} ({scenarios} scenarios)", highlight=False)
+    for part, result in evidence.costs.items():
+        console.print(f"exact costs of {part}: {result.verdict.value}", highlight=False, soft_wrap=True)
+    console.print(f"report: {report}", highlight=False, soft_wrap=True)
+    console.print(f"next: {next_steps(evidence)[0]}", highlight=False, soft_wrap=True)
+
+
+def _replace(path: Path, text: str) -> None:
+    aside = path.with_name(f".{path.name}.partial")
+    try:
+        aside.write_text(text, "utf-8")
+        aside.replace(path)
+    finally:
+        aside.unlink(missing_ok=True)
