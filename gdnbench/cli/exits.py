@@ -20,6 +20,9 @@ TABLE = (
     "0 done, 1 a verdict that --fail-on names, 2 usage or bad input, 3 interrupted (can be resumed), "
     "4 the environment cannot do it"
 )
+CLICK_INTERRUPTED = 130
+"""What the command line's library makes of Ctrl-C."""
+
 FAIL_ON = "regressed,invalid"
 """What --fail-on names by default."""
 
@@ -34,7 +37,7 @@ def run(app: typer.Typer, arguments: Sequence[str] | None = None) -> int:
     """
     before = signal.signal(signal.SIGTERM, _as_interrupt)
     try:
-        status = app(arguments, standalone_mode=False)
+        status = app(arguments, prog_name="gdnbench", standalone_mode=False)
         sys.stdout.flush()
     except UserError as error:
         return _say(str(error), error.exit_code)
@@ -53,6 +56,8 @@ def run(app: typer.Typer, arguments: Sequence[str] | None = None) -> int:
         return _usage(error)
     finally:
         signal.signal(signal.SIGTERM, before)
+    if status == CLICK_INTERRUPTED:
+        return _say("interrupted", Interrupted.exit_code)
     return status if isinstance(status, int) else DONE
 
 

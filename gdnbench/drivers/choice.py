@@ -31,8 +31,8 @@ def choose_part(variants: Iterable[Variant], name: str | None = None) -> str:
     variants = tuple(variants)
     changes = [variant.change for variant in variants if variant.change is not None]
     if name is None:
-        measured = [part.name for change in changes[:1] for part in PARTS[change] if part.measured]
-        name = measured[0] if measured else RELEASES_ONLY
+        parts = sorted((part for change in changes[:1] for part in PARTS.get(change, ())), key=lambda p: not p.measured)
+        name = parts[0].name if parts else RELEASES_ONLY
     for variant in variants:
         find_part(variant.change or change_of(variants), name)
     return name
@@ -44,7 +44,7 @@ def find_part(change: int | None, name: str) -> Part:
     Raises:
         UserError: there is none; the line lists those that are.
     """
-    parts = PARTS[change] if change is not None else tuple(part for parts in PARTS.values() for part in parts)
+    parts = PARTS.get(change, ()) if change is not None else tuple(part for parts in PARTS.values() for part in parts)
     found = sorted((part for part in parts if part.name == name), key=lambda part: part.oracle is None)
     if found:
         return found[0]

@@ -1,0 +1,5 @@
+"""`python -m gdnbench` is `gdnbench`."""
+
+from gdnbench.cli import main
+
+main()
