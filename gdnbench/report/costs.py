@@ -40,8 +40,8 @@ def print_costs(counted: Mapping[str, Counted], operations: bool) -> None:
         table.add_column("scenario", overflow="fold")
         for metric in COST_METRICS:
             table.add_column(metric.tag, justify="right", no_wrap=True)
-        for before, after in batched_pairs(one.result.rows):
-            counts = [_change(before.counts[metric.tag], after.counts[metric.tag]) for metric in COST_METRICS]
+        for before, after in pairs(one.result.rows):
+            counts = [count_change(before.counts[metric.tag], after.counts[metric.tag]) for metric in COST_METRICS]
             table.add_row(before.scenario, *counts)
         console.print(table)
         for scenario, judgement in one.result.judgements.items():
@@ -63,12 +63,13 @@ def wide_console() -> Console:
     return console if console.is_terminal else Console(width=140)
 
 
-def batched_pairs(rows: Sequence[CostRow]) -> Iterator[tuple[CostRow, CostRow]]:
+def pairs(rows: Sequence[CostRow]) -> Iterator[tuple[CostRow, CostRow]]:
     """Rows come in pairs, before and after of each scenario."""
     return zip(rows[::2], rows[1::2], strict=True)
 
 
-def _change(before: int, after: int) -> str:
+def count_change(before: int, after: int) -> str:
+    """A count of both sides, once if it is the same."""
     return str(before) if before == after else f"{before} -> {after}"
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
+from gdnbench.report.costs import count_change, pairs
 from gdnbench.report.evidence import Evidence, headline, next_steps, percent
 from gdnbench.values.metrics import COST_METRICS
 from gdnbench.values.verdicts import StepRow
@@ -19,7 +20,15 @@ def render(evidence: Evidence, plot: str | None) -> str:
         plot: relative path of the plot of step time, None without one.
     """
     environment = Environment(trim_blocks=True, lstrip_blocks=True, undefined=StrictUndefined, autoescape=False)
-    environment.filters |= {"cell": cell, "us": _us, "change": _change, "interval": _interval, "share": _share}
+    environment.filters |= {
+        "cell": cell,
+        "us": _us,
+        "change": _change,
+        "interval": _interval,
+        "share": _share,
+        "pairs": pairs,
+        "counts": lambda sides: count_change(*sides),
+    }
     template = environment.from_string((files("gdnbench.report") / "templates" / "evidence.md.j2").read_text("utf-8"))
     return template.render(
         change=evidence.change,
