@@ -26,6 +26,7 @@ from gdnbench.devices.traced import Trace
 from gdnbench.drivers.base import Value
 from gdnbench.drivers.bound_consumers import pick
 from gdnbench.drivers.bound_mla import PAGE, FlashMLASparseBase, IndexerBase, MLABase, MLAFamilyDriver
+from gdnbench.oracle.foreign import Rule, rewritten
 from gdnbench.values.scenarios import Scenario
 
 Int32 = npt.NDArray[np.int32]
@@ -94,12 +95,10 @@ class ReleaseMLADriver(MLABase):
 
     def own_operations(self, trace: Trace) -> list[Operation]:
         """Without what 0.20.0 counts besides, on the host: the tokens of prefills that have context."""
-        operations = super().own_operations(trace)
-        if self.has_bound:
-            offsets = ("device sub", "host_view", "host_view select", "host sub")
-            count = ("host_view select", "host _local_scalar_dense", "h2d_pinned _to_copy")
-            operations = without(without(operations, offsets, slice(1, 4)), count, slice(0, 2))
-        return operations
+        offsets = ("device sub", "host_view", "host_view select", "host sub")
+        count = ("host_view select", "host _local_scalar_dense", "h2d_pinned _to_copy")
+        rules = (leaving_out(offsets, slice(1, 4)), leaving_out(count, slice(0, 2)))
+        return rewritten(trace.operations, rules if self.has_bound else ())
 
 
 class ReleaseFlashMLASparseDriver(FlashMLASparseBase):
@@ -120,7 +119,8 @@ class ReleaseFlashMLASparseDriver(FlashMLASparseBase):
     def own_operations(self, trace: Trace) -> list[Operation]:
         """Without a view of lengths that decodes are planned with: top-k's in 0.19.1, their own in 0.20.0."""
         decodes = ("host _local_scalar_dense", "view", "view", "view")
-        return without(super().own_operations(trace), decodes, slice(3, 4) if self.has_bound else slice(1, 2))
+        rule = leaving_out(decodes, slice(3, 4) if self.has_bound else slice(1, 2))
+        return rewritten(trace.operations, (rule,))
 
     def parts(self, result: Any) -> tuple[Any, Any, dict[str, Value]]:
         extra = result.fp8_extra_metadata
@@ -158,25 +158,20 @@ class ReleaseIndexerDriver(IndexerBase):
         return result, None if result.prefill is None else result.prefill.chunks
 
 
-def without(operations: list[Operation], pattern: Sequence[str], dropped: slice) -> list[Operation]:
-    """Leaves some places out of each stretch of operations that reads like the pattern: `kind`, or `kind name`."""
+def leaving_out(pattern: Sequence[str], dropped: slice) -> Rule:
+    """A rule: where operations read like the pattern, `kind` or `kind name` each, some places of it are foreign."""
 
-    def matches(stretch: list[Operation]) -> bool:
-        spelled = (f"{operation.kind} {operation.name.split('.')[1]}" for operation in stretch)
-        return all(f"{text} ".startswith(f"{part} ") for text, part in zip(spelled, pattern, strict=True))
+    def rule(head: Sequence[Operation]) -> tuple[int, list[Operation]] | None:
+        stretch = list(head[: len(pattern)])
+        spelled = [f"{operation.kind} {operation.name.split('.')[1]} " for operation in stretch]
+        if not all(text.startswith(f"{part} ") for text, part in zip(spelled, pattern, strict=False)):
+            return None
+        if len(stretch) < len(pattern):
+            return None
+        del stretch[dropped]
+        return len(pattern), stretch
 
-    kept: list[Operation] = []
-    place = 0
-    while place < len(operations):
-        stretch = operations[place : place + len(pattern)]
-        if len(stretch) == len(pattern) and matches(stretch):
-            del stretch[dropped]
-            place += len(pattern)
-        else:
-            del stretch[1:]
-            place += 1
-        kept += stretch
-    return kept
+    return rule
 
 
 class _Launch:
