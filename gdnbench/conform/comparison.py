@@ -64,20 +64,18 @@ class Comparison:
 
     def _compare_on(self, device: Device, scenario: Scenario) -> None:
         where = f"{scenario.name} on {device.name}"
-        with device.active(), torch.inference_mode():
-            try:
-                ours, theirs = (
-                    self.ours(self.job.side, scenario, device),
-                    self.theirs(self.job.release, scenario, device),
-                )
-            except Exception as error:
-                self._field_mismatch(where, f"making the drivers: {_raised(error)}")
+        try:
+            with device.active(), torch.inference_mode():
+                ours = self.ours(self.job.side, scenario, device)
+                theirs = self.theirs(self.job.release, scenario, device)
+        except Exception as error:
+            self._field_mismatch(where, f"making the drivers: {_raised(error)}")
+            return
+        for call in range(1, CALLS + 1):
+            mine, others = Step(ours), Step(theirs)
+            self._compare_steps(f"{where}, call {call}", mine, others)
+            if mine.error or others.error:
                 return
-            for call in range(1, CALLS + 1):
-                mine, others = Step(ours, device), Step(theirs, device)
-                self._compare_steps(f"{where}, call {call}", mine, others)
-                if mine.error or others.error:
-                    return
 
     def _compare_steps(self, where: str, ours: Step, theirs: Step) -> None:
         if ours.error or theirs.error:
@@ -133,18 +131,19 @@ DEVICES: dict[str, Callable[[], Device]] = {CpuDevice.name: CpuDevice, TracedDev
 class Step:
     """One step of a driver on fresh inputs: what it gave, what it asked of the device, or how it failed."""
 
-    def __init__(self, driver: Driver, device: Device) -> None:
+    def __init__(self, driver: Driver) -> None:
         self.driver = driver
         self.error = ""
         self.fields: Mapping[str, Value] = {}
         self.watched: Mapping[str, torch.Tensor] = {}
         self.trace: Trace | None = None
         try:
-            inputs = driver.inputs()
-            with self._traced(device):
-                result = driver.run(inputs)
-            self.fields = driver.fields(inputs, result)
-            self.watched = driver.watched(inputs)
+            with driver.device.active(), torch.inference_mode():
+                inputs = driver.inputs()
+                with self._traced(driver.device):
+                    result = driver.run(inputs)
+                self.fields = driver.fields(inputs, result)
+                self.watched = driver.watched(inputs)
         except Exception as error:
             self.error = _raised(error)
 

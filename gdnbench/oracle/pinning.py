@@ -8,10 +8,17 @@ from vllm.utils import torch_utils
 
 from gdnbench.devices.base import Device
 
+_last: tuple[bool, int] | None = None
+"""What was set last, and how many modules there were to set it in: looking through thousands takes long."""
+
 
 def pin_memory_as_on(device: Device) -> None:
     """Sets the release's own switch; its CPU builds never pin, since there is nothing to copy to."""
+    global _last
     pins = device.name != "cpu"
+    if _last == (pins, len(sys.modules)):
+        return
+    _last = pins, len(sys.modules)
     if "PIN_MEMORY" not in vars(torch_utils):  # 0.32.0 and newer ask at each use
         torch_utils.is_pin_memory_available = lambda: pins
     for name, module in list(sys.modules.items()):
