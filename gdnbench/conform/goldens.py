@@ -44,6 +44,7 @@ def record(job: Job, ours: type[Driver], theirs: type[Driver]) -> Golden:
         "side": job.side,
         "release": job.release,
         "torch": torch_version(),
+        "refused": [scenario.name for scenario in named() if scenario not in scenarios],
         "scenarios": {scenario.name: _answer(job, theirs, job.release, scenario) for scenario in scenarios},
     }
 
