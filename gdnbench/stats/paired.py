@@ -33,7 +33,8 @@ class Comparison:
 
     Attributes:
         metric: a sampled one.
-        log_ratios: ln(after / before) of each launch: the median over its pairs of blocks.
+        log_ratios: ln(after / before) of each launch: the median over its pairs of blocks. Kept to 12 decimals: what is
+            smaller is rounding, and rounding is no sign of a change.
         before, after: each launch's median, in the metric's unit; for display, and for the floor in that unit.
         primary: whether the question was asked about this row.
         before_first: whether the before side had the first role in that launch; None if unknown.
@@ -52,6 +53,7 @@ class Comparison:
             lengths.add(len(self.before_first))
         if len(lengths) > 1:
             raise ValueError(f"a comparison needs one figure per launch on either side, not {sorted(lengths)}")
+        object.__setattr__(self, "log_ratios", tuple(round(float(ratio), 12) for ratio in self.log_ratios))
 
     @property
     def launches(self) -> int:

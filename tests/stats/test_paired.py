@@ -68,6 +68,12 @@ def test_launches_without_any_difference_are_the_same():
     assert (judged.verdict, judged.ratio, judged.p_value) == (Verdict.SAME, 1.0, 1.0)
 
 
+def test_rounding_is_no_sign_of_a_change():
+    judged = judge(Comparison(HOST_TIME, (-0.5, -0.1, -0.1, -0.5, -1e-17, -0.1), (4.0,) * 6, (3.0,) * 6))
+    assert judged.verdict is Verdict.UNKNOWN
+    assert judged.interval[1] == 1.0 and judged.p_value > 0.05
+
+
 @pytest.mark.parametrize("value", [0.0, -1.2, math.nan, math.inf])
 def test_a_time_that_cannot_be_is_invalid_and_named(value):
     whole = comparison([-20] * 6)
