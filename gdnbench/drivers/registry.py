@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
 
@@ -24,6 +24,7 @@ class Part:
         measured: whether cost and step time are measured on it, or only conformance.
         compares_operations: the sides whose operations are compared with the release's; of a side that its release
             rewrote beside the change, only fields can be.
+        uncompared: why operations are not compared on the other sides (one line).
         foreign: what else the release pair changes in this part, one line each.
     """
 
@@ -33,6 +34,7 @@ class Part:
     reason: str = ""
     measured: bool = True
     compares_operations: tuple[str, ...] = SIDES
+    uncompared: str = "this release rewrote the part beside the change"
     foreign: tuple[str, ...] = ()
 
 
@@ -46,28 +48,28 @@ def _gdn_capture(change: int, *foreign: str) -> Part:
     return Part("capture", ours, "gdnbench.oracle.gdn:ReleaseCaptureDriver", foreign=foreign)
 
 
-def _consumer(name: str, driver: str, *foreign: str, compares_operations: tuple[str, ...] = SIDES) -> Part:
-    """A part that reads the bound of 40654; `driver` is `module:Class`, the same in both packages but for `Release`."""
+def _bound_part(name: str, driver: str, *foreign: str, compares_operations: tuple[str, ...] = SIDES) -> Part:
+    """A part of 40654; `driver` is `module:Class`, the same in both packages but for `Release`."""
     ours = f"gdnbench.drivers.{driver}"
     oracle = f"gdnbench.oracle.{driver.replace(':', ':Release')}"
     return Part(name, ours, oracle, compares_operations=compares_operations, foreign=foreign)
 
 
 _BOUND_CONSUMERS = (
-    _consumer("slices", "bound_consumers:SlicesDriver"),
-    _consumer("split", "bound_consumers:SplitDriver"),
-    _consumer("cross attention", "bound_consumers:CrossAttentionDriver"),
-    _consumer(
+    _bound_part("slices", "bound_consumers:SlicesDriver"),
+    _bound_part("split", "bound_consumers:SplitDriver"),
+    _bound_part("cross attention", "bound_consumers:CrossAttentionDriver"),
+    _bound_part(
         "mla",
         "bound_mla:MLADriver",
         "0.20.0 also counts, on the host, the tokens of prefills that have context",
     ),
-    _consumer(
+    _bound_part(
         "flashmla sparse",
         "bound_mla:FlashMLASparseDriver",
         "decodes are planned without a view of top-k's lengths, and handed one of their own",
     ),
-    _consumer(
+    _bound_part(
         "indexer",
         "bound_mla:IndexerDriver",
         "prefill spans are made on the device by one fused kernel; ours is in torch operations, so costs differ",
@@ -76,12 +78,49 @@ _BOUND_CONSUMERS = (
     ),
 )
 
+_BOUND_PRODUCERS = (
+    _bound_part(
+        "v1 runner",
+        "bound_producers:V1RunnerDriver",
+        "padded rows point at block 0, no longer at -1; only real rows' block tables are compared",
+        "the tokens' positions are handed on",
+    ),
+    _bound_part("v2 preparation", "bound_producers:V2PreparationDriver", "the tokens' positions are handed on"),
+    _bound_part("v2 post-processing", "bound_producers:V2PostProcessingDriver"),
+    _bound_part("draft proposer", "bound_proposer:PreparationDriver"),
+    replace(
+        _bound_part("draft loop", "bound_proposer:LoopDriver", compares_operations=()),
+        measured=False,  # one of its kernels is stood in for by torch operations
+        uncompared="between two advances of the lengths the release feeds and runs the drafter's model",
+    ),
+)
+
+
+def _padding_part(name: str, driver: str, *foreign: str, measured: bool = True) -> Part:
+    """A part of 41873."""
+    ours, oracle = f"gdnbench.drivers.padding:{driver}", f"gdnbench.oracle.padding:Release{driver}"
+    return Part(name, ours, oracle, measured=measured, foreign=foreign)
+
+
+_PADDING = (
+    _padding_part("attention metadata", "AttentionMetadataDriver"),
+    _padding_part(
+        "mamba build",
+        "MambaBuildDriver",
+        "0.22.0 makes a resumed chunk of one token a decode, and asks for such rows in every build; steps that have "
+        "one are not driven",
+        "0.22.0 lets prefix caching speculate: fields that are None without it",
+    ),
+    _padding_part("input batch", "InputBatchDriver", measured=False),  # tables of NumPy and lists: no operations
+)
+
 PARTS: dict[int, tuple[Part, ...]] = {
     51913: (_gdn_build(51913),),
     52078: (_gdn_build(52078),),
     55404: (_gdn_capture(55404),),
     51565: (_gdn_build(51565),),
-    40654: _BOUND_CONSUMERS,
+    41873: _PADDING,
+    40654: _BOUND_CONSUMERS + _BOUND_PRODUCERS,
 }
 
 

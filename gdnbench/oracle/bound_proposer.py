@@ -52,6 +52,8 @@ class ReleaseLoopDriver(LoopBase):
     """`propose`. The model and the kernel for slots do nothing; lengths on the device advance as that kernel would."""
 
     common_type = CommonAttentionMetadata
+    devices = ("cpu",)
+    """Operations are not compared, and the values are the same everywhere."""
     hidden_size = 1
 
     def inputs(self) -> DraftStep:
