@@ -48,6 +48,8 @@ class CommonMetadata:
     """(n,) bool on the host: computed < prompt."""
     seq_lens_cpu_upper_bound: Tensor | None = None
     """(n,) int32 on the host: at least seq_lens; exact for prefill rows."""
+    positions: Tensor | None = None
+    """(t,) int64 on the device: each token's place in its sequence. GDN and Mamba builders do not read it."""
     _computed: Tensor | None = None
 
     def compute_num_computed_tokens(self) -> Tensor:
