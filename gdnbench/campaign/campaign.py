@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import secrets
 import subprocess
+import time
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -76,7 +78,9 @@ def run(
                 journal.record_waits(waits)
             for number in journal.missing():
                 done(plan.launches - len(journal.missing()))
-                journal.record(LaunchRecord.from_json(_ask(journal, number, waits or {}, timeout_s)))
+                clock = time.monotonic()  # as one waits for it, so with the start of the process
+                launch = LaunchRecord.from_json(_ask(journal, number, waits or {}, timeout_s))
+                journal.record(replace(launch, seconds=round(time.monotonic() - clock, 3)))
             done(plan.launches)
         except KeyboardInterrupt:
             finished = plan.launches - len(journal.missing())

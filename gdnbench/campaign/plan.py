@@ -14,6 +14,9 @@ from gdnbench.values.variants import Variant, parse
 
 SCHEMA = 1
 
+ROUNDS_ALONE, ROUNDS_AMONG_OTHERS = 320, 120
+"""Of about 3 ms each for a step of 25 us: a launch spends a second on one scenario, beside two on its start."""
+
 
 @dataclass(frozen=True, slots=True)
 class Plan:
@@ -39,9 +42,9 @@ class Plan:
     change: int | None = None
     device: str = "cpu"
     launches: int = 10
-    rounds: int = 80
-    steps: int = 15
-    warmup: int = 3
+    rounds: int = ROUNDS_ALONE
+    steps: int = 8
+    warmup: int = 2
     core: int | None = None
     apart: bool = False
     primary: tuple[str, ...] = ()
@@ -97,7 +100,7 @@ def compare(before: Variant, after: Variant, scenarios: Sequence[str], part: str
 
     Args:
         before, after: the sides.
-        scenarios: names of scenarios.
+        scenarios: names of scenarios. Several share the time of a launch: each gets fewer rounds than one alone.
         part: which part to drive; default, the change's first.
         rest: other attributes of `Plan`.
 
@@ -105,6 +108,7 @@ def compare(before: Variant, after: Variant, scenarios: Sequence[str], part: str
         UserError: there is no such part.
     """
     sides = (before, after)
+    rest.setdefault("rounds", ROUNDS_ALONE if len(scenarios) == 1 else ROUNDS_AMONG_OTHERS)
     texts = {BEFORE: str(before), AFTER: str(after), CONTROL: str(before)}
     plan = Plan(texts, tuple(scenarios), choose_part(sides, part), change_of(sides), **rest)
     return plan if plan.shares_process or plan.core is not None else replace(plan, core=_last_core())

@@ -36,7 +36,7 @@ class LaunchRecord:
     Attributes:
         number: from 1.
         started: when, UTC.
-        seconds: how long it ran, imports included.
+        seconds: how long it took, from the start of its process to its end.
         created: the roles in the order in which they were created and took their first turn.
         environment: where the sides ran, by role; sides in one process share the entry of the first.
         refused: scenarios that the part cannot meet, each with the reason.

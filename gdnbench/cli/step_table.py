@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import shlex
+import sys
 from pathlib import Path
 
 from rich.console import Console
@@ -11,7 +12,7 @@ from rich.table import Table
 
 from gdnbench.campaign.judged import JudgedCampaign
 from gdnbench.campaign.turns import AFTER, BEFORE
-from gdnbench.values.verdicts import Judgement, StepRow, Verdict
+from gdnbench.values.verdicts import Caveat, Judgement, StepRow, Verdict
 
 _STYLES = {
     Verdict.IMPROVED: "green",
@@ -29,7 +30,7 @@ def print_json(judged: JudgedCampaign, journal: Path) -> None:
 
 def print_tables(judged: JudgedCampaign, journal: Path) -> None:
     """The same for a person."""
-    console = Console()
+    console = Console(width=None if sys.stdout.isatty() else 120)
     console.print(headline(judged), style="bold", highlight=False, soft_wrap=True)
     console.print(_rows(judged))
     console.print(
@@ -37,13 +38,8 @@ def print_tables(judged: JudgedCampaign, journal: Path) -> None:
         style="dim",
         soft_wrap=True,
     )
-    for caveat in judged.warnings:
-        console.print(f"[yellow]![/] {caveat.message}: {caveat.advice}", highlight=False, soft_wrap=True)
-    for row in judged.result.rows:
-        for caveat in row.judgement.warnings:
-            console.print(
-                f"[yellow]![/] {row.scenario}: {caveat.message}: {caveat.advice}", highlight=False, soft_wrap=True
-            )
+    for text in warnings(judged):
+        console.print(f"[yellow]![/] {text}", highlight=False, soft_wrap=True)
     console.print(f"Launches are kept in {journal}", highlight=False, soft_wrap=True)
     console.print(f"Next: {advice(judged)}", highlight=False, soft_wrap=True)
 
@@ -58,6 +54,19 @@ def headline(judged: JudgedCampaign) -> str:
         f"{count} {kind.value}" for kind in Verdict if (count := sum(row.judgement.verdict is kind for row in rows))
     ]
     return f"{verdict.value}: {sides[BEFORE]} -> {sides[AFTER]} on {len(rows)} scenarios: {', '.join(counts)}"
+
+
+def warnings(judged: JudgedCampaign) -> list[str]:
+    """Every warning once, with the rows that it concerns."""
+    found: dict[Caveat, list[str]] = {caveat: [] for caveat in judged.warnings}
+    for row in judged.result.rows:
+        for caveat in row.judgement.warnings:
+            found.setdefault(caveat, []).append(row.scenario)
+    return [
+        f"{', '.join(names[:3])}{f' and {len(names) - 3} more' if len(names) > 3 else ''}{': ' if names else ''}"
+        f"{caveat.message}: {caveat.advice}"
+        for caveat, names in found.items()
+    ]
 
 
 def advice(judged: JudgedCampaign) -> str:
