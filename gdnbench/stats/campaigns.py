@@ -33,8 +33,8 @@ from gdnbench.values.verdicts import Verdict
 
 Floats = npt.NDArray[np.float64]
 
-_ALARMS = (Verdict.IMPROVED, Verdict.REGRESSED)
-_SLOWER = (Verdict.REGRESSED,)
+ALARMS = (Verdict.IMPROVED, Verdict.REGRESSED)
+SLOWER = (Verdict.REGRESSED,)
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,12 +128,12 @@ def calibrate(recording: Recording, launches: int, campaigns: int = 1000, seed: 
     control = _Series(recording, CONTROL, metric)
     ratios = np.stack([control.ratios[start : start + launches] for start in starts]) * signs
     floors = np.array([control.floor(slice(start, start + launches)) for start in starts])
-    alarms = sum(_judge(metric, row, floor) in _ALARMS for row, floor in zip(ratios, floors, strict=True))
-    recorded = [control.judge(slice(start, start + launches)) in _ALARMS for start in range(total - launches + 1)]
+    alarms = sum(_judge(metric, row, floor) in ALARMS for row, floor in zip(ratios, floors, strict=True))
+    recorded = [control.judge(slice(start, start + launches)) in ALARMS for start in range(total - launches + 1)]
     power = {}
     for name in recording.handicaps:
         series = _Series(recording, name, metric)
-        power[name] = sum(series.judge(slice(s, s + launches)) in _SLOWER for s in starts) / campaigns
+        power[name] = sum(series.judge(slice(s, s + launches)) in SLOWER for s in starts) / campaigns
     detectable = None
     if k := rank(launches):
         kth = np.sort(ratios, axis=1)[:, k - 1]
@@ -202,10 +202,10 @@ def _peers(
         )
     return {
         tool: PeerCalibration(
-            false_alarm_rate=_share(rule, heaps[CONTROL][0], _ALARMS) or 0.0,
-            power={name: _share(rule, heaps[name][0], _SLOWER) or 0.0 for name in recording.handicaps},
-            false_alarm_rate_apart=_share(rule, heaps[CONTROL][1], _ALARMS),
-            power_apart={name: _share(rule, heaps[name][1], _SLOWER) for name in recording.handicaps},
+            false_alarm_rate=_share(rule, heaps[CONTROL][0], ALARMS) or 0.0,
+            power={name: _share(rule, heaps[name][0], SLOWER) or 0.0 for name in recording.handicaps},
+            false_alarm_rate_apart=_share(rule, heaps[CONTROL][1], ALARMS),
+            power_apart={name: _share(rule, heaps[name][1], SLOWER) for name in recording.handicaps},
         )
         for tool, rule in RULES.items()
     }
