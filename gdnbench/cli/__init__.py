@@ -7,6 +7,7 @@ import sys
 import typer
 
 from gdnbench.cli import exits
+from gdnbench.cli.calibrate import calibrate
 from gdnbench.cli.conform import conform
 from gdnbench.cli.cost import cost
 from gdnbench.cli.doctor import doctor
@@ -31,6 +32,7 @@ def gdnbench() -> None:
 app.command("list")(listing)
 app.command()(cost)
 app.command()(step)
+app.command()(calibrate)
 app.command()(evidence)
 app.command()(conform)
 app.command()(doctor)

@@ -48,6 +48,8 @@ def same_sides(plan: Plan, before: str | None, after: str | None, *rest: object)
     Raises:
         UserError: other sides, or settings that would change the plan.
     """
+    if AFTER not in plan.sides:
+        raise UserError("the campaign to resume is a calibration: gdnbench calibrate --resume goes on with it")
     for role, text in ((BEFORE, before), (AFTER, after)):
         if text is not None and str(parse(text)) != plan.sides[role]:
             raise UserError(f"the campaign to resume has {plan.sides[role]} as its {role} side, not {text}")
