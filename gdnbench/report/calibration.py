@@ -97,14 +97,14 @@ def show(report: CalibrationReport, journal: Path | None, as_json: bool) -> None
     _say(
         console,
         f"{recording.variant} on {recording.scenario}: {own.campaigns} campaigns of {own.launches} launches, "
-        f"drawn from {len(recording.launches)} launches ({own.windows} campaigns that do not overlap)",
+        f"drawn from {len(recording.launches)} launches (room for {own.windows} without overlap)",
     )
     console.print(_rules(own))
-    _say(
-        console,
-        "same launches: both sides take turns inside each; own launches: each side has its own, as those tools have it",
-        style="dim",
-    )
+    if len(recording.launches) >= 2 * own.launches:
+        note = (
+            "same launches: both sides take turns in each; own launches: each side has its own, as those tools have it"
+        )
+        _say(console, note, style="dim")
     for kind, one in report.whole.items():
         _say(console, _whole_line(kind, one))
     about = [f"{name} {recording.environment[name]}" for name in ("cores", "torch") if name in recording.environment]
@@ -137,27 +137,29 @@ def advice(report: CalibrationReport) -> str:
 
 
 def _rules(own: Calibration) -> Table:
+    """Our rule, then the others'; each side in launches of its own only where the recording has enough of them."""
+    apart = all(peer.false_alarm_rate_apart is not None for peer in own.peers.values())
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
     table.add_column("share of campaigns, rule", no_wrap=True)
     kinds = ("false alarms", *(f"finds {handicap}" for handicap in own.power))
-    for where in ("same launches", "own launches"):
+    for where in ("same launches", *(["own launches"] if apart else [])):
         for kind in kinds:
             table.add_column(f"{where}\n{kind}", justify="right", no_wrap=True)
-    nothing = ["-"] * len(kinds)
-    table.add_row("gdnbench", _share(own.false_alarm_rate), *map(_share, own.power.values()), *nothing, style="bold")
+    table.add_row("gdnbench", _share(own.false_alarm_rate), *map(_share, own.power.values()), style="bold")
     for name, peer in own.peers.items():
-        together = [peer.false_alarm_rate, *peer.power.values()]
-        apart = [peer.false_alarm_rate_apart, *peer.power_apart.values()]
-        table.add_row(name, *map(_share, together), *map(_share, apart))
+        rates = [peer.false_alarm_rate, *peer.power.values()]
+        rates_apart = [peer.false_alarm_rate_apart, *peer.power_apart.values()] if apart else []
+        table.add_row(name, *map(_share, (*rates, *rates_apart)))
     return table
 
 
 def _whole_line(kind: str, one: WholeKind) -> str:
-    what = "identical code raised an alarm" if kind == CONTROL else f"{kind} was found"
+    what, hit = ("identical code", "raised an alarm") if kind == CONTROL else (kind, "found it")
     low, middle, high = (f"{ratio - 1:+.2%}" for ratio in one.ratios)
     return (
-        f"{one.campaigns} whole campaigns, {one.seconds:.0f} s each: {what} in {one.hits}; change {middle} ({low} to "
-        f"{high}); {'agrees' if one.agrees else 'DISAGREES'} with the drawn campaigns ({_share(one.drawn_rate)})"
+        f"Whole campaigns, {what}: {one.hits} of {one.campaigns} {hit} ({_share(one.drawn_rate)} of the drawn ones: "
+        f"{'they agree' if one.agrees else 'THEY DISAGREE'}); change {middle}, from {low} to {high}; "
+        f"{one.seconds:.0f} s each"
     )
 
 
