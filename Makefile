@@ -53,7 +53,7 @@ bench-self: $(READY) ## how well this machine can judge: false alarms, power, sm
 	@$(BIN)/gdnbench calibrate
 
 gpu-check: ## costs, step time and the trace's self-check on a GPU, with torch and NumPy alone: at most 8 minutes
-	@$(PYTHON) -m gdnbench.probes.gpu_check --out reports/gpu || [ $$? -eq 4 ]
+	@$(PYTHON) -m gdnbench.campaign.gpu_check --out reports/gpu || [ $$? -eq 4 ]
 
 accept: $(READY) vllm ## everything that the open issues' acceptance names
 	@$(BIN)/python -m pytest -q -m "slow or not slow"

@@ -66,12 +66,22 @@ class Evidence:
 
     @property
     def verdict(self) -> Verdict:
-        """Validity first; then step time where it applies, else the exact costs."""
+        """Validity first; then step time where it applies, else the exact costs.
+
+        On a CPU there is nothing to wait for, so a step may get slower there by what spares a GPU a wait: where costs
+        and a CPU's step time contradict each other, the verdict is `unknown`.
+        """
         if not all(finding.valid for finding in self.equality):
             return Verdict.INVALID
-        if self.step is not None:
-            return self.step.verdict
-        return self.cost_verdict
+        if self.step is None:
+            return self.cost_verdict
+        return Verdict.UNKNOWN if self.contradicted else self.step.verdict
+
+    @property
+    def contradicted(self) -> bool:
+        """Whether the exact costs say one thing and step time on a CPU the other."""
+        opposites = {Verdict.IMPROVED, Verdict.REGRESSED}
+        return self.device == "cpu" and self.step is not None and {self.cost_verdict, self.step.verdict} == opposites
 
     @property
     def cost_verdict(self) -> Verdict:
@@ -138,10 +148,12 @@ def headline(evidence: Evidence) -> str:
     if judgement.interval is not None:
         low, high = judgement.interval
         sure = f" (95 % interval {percent(low)} to {percent(high)}, {judgement.launches} launches)"
-    return (
-        f"{judgement.verdict.value}: the metadata of one step of {row.scenario} takes "
-        f"{in_words(judgement.ratio)} time to build on {_device(evidence)}{sure}"
-    )
+    time = f"the metadata of one step of {row.scenario} takes {in_words(judgement.ratio)} time to build"
+    sentence = f"{judgement.verdict.value}: {time} on {_device(evidence)}{sure}"
+    if evidence.contradicted:
+        costs = f"the exact costs are {evidence.cost_verdict.value} ({_cost_sentence(evidence)})"
+        return f"unknown: {costs}, step time on a CPU is {sentence}; a GPU decides"
+    return sentence
 
 
 def _device(evidence: Evidence) -> str:

@@ -1,0 +1,20 @@
+"""What the suites share. Appending is safe; changing what is here makes old results incomparable: bump `version`."""
+
+from __future__ import annotations
+
+VARIANTS = [
+    f"pr{number}.{side}" for number in (51913, 52078, 51565, 55404, 40654, 41873) for side in ("before", "after")
+]
+
+SCENARIOS = [
+    "q1s1k",
+    "16q1s1k",
+    "16q1s1k/eager",
+    "15q1s1k_q2k",
+    "16q9s1kd8",
+    "8q9s1kd8_6q1s1k_2q128",
+    "16q1s1k/g30",
+    "13q1s1k_3pad",
+    "16q9s1k/spec8/capture",
+    "12q9s1kd8_2q200s1k_2q128/async",
+]
