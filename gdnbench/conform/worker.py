@@ -6,7 +6,7 @@ import json
 import sys
 from typing import Any, TextIO
 
-from gdnbench.campaign.pipes import failure, private_stdout
+from gdnbench.campaign.pipes import failure, leave, private_stdout
 from gdnbench.campaign.processes import die_with_parent
 from gdnbench.conform.comparison import Comparison
 from gdnbench.conform.goldens import Golden, record
@@ -45,6 +45,7 @@ def main() -> None:
     out = private_stdout()
     for line in sys.stdin:
         answer(line, out)
+    leave(0)
 
 
 if __name__ == "__main__":
