@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -43,6 +44,13 @@ class CalibrationReport:
         return round(self.calibration.launches * median(seconds), 2) if seconds else None
 
     @property
+    def effects(self) -> dict[str, float]:
+        """What each comparison came to over all launches, as a fraction: about 0 for identical code, 0.02 for +2%."""
+        launches = self.recording.launches
+        names = launches[0] if launches else ()
+        return {name: round(math.expm1(median(one[name].log_ratio for one in launches)), 6) for name in names}
+
+    @property
     def shortcomings(self) -> tuple[str, ...]:
         """What keeps the machine from being fit, a few words each."""
         own, found = self.calibration, []
@@ -59,6 +67,7 @@ class CalibrationReport:
         return {
             **self.calibration.to_json(self.seconds_per_campaign),
             "whole": {kind: one.to_json() for kind, one in self.whole.items()},
+            "effects": self.effects,
             "shortcomings": list(self.shortcomings),
             "variant": self.recording.variant,
             "scenario": self.recording.scenario,
@@ -105,6 +114,8 @@ def show(report: CalibrationReport, journal: Path | None, as_json: bool) -> None
             "same launches: both sides take turns in each; own launches: each side has its own, as those tools have it"
         )
         _say(console, note, style="dim")
+    measured = ", ".join(f"{name} {effect:+.2%}" for name, effect in report.effects.items())
+    _say(console, f"What the recording's sides differed by: {measured}")
     for kind, one in report.whole.items():
         _say(console, _whole_line(kind, one))
     about = [f"{name} {recording.environment[name]}" for name in ("cores", "torch") if name in recording.environment]

@@ -30,6 +30,8 @@ def test_json_has_what_is_promised(capsys: pytest.CaptureFixture[str]) -> None:
     assert set(found["peers"]) == {"asv 1.1", "asv 1.02", "pyperf", "benchstat"}
     assert set(found["whole"]) == {"control", "+2%"} and found["whole"]["+2%"]["hits"] == 3
     assert found["whole"]["control"]["agrees"] is True
+    assert set(found["effects"]) == {"control", "+2%", "+5%"}
+    assert abs(found["effects"]["control"]) < 0.003 and 0.017 < found["effects"]["+2%"] < 0.023
     assert found["shortcomings"] == [] and found["journal"] is None
 
 
@@ -44,6 +46,7 @@ def test_a_reader_sees_the_peers_beside_ours(capsys: pytest.CaptureFixture[str])
     peer = QUIET.calibration.peers["pyperf"]
     assert peer.false_alarm_rate_apart is not None and f"{100 * peer.false_alarm_rate_apart:.1f} %" in rows["pyperf"]
     assert "own launches" in text and "room for 3 without overlap" in text
+    assert f"+5% {QUIET.effects['+5%']:+.2%}" in text
     assert "Whole campaigns, identical code: 0 of 3 raised an alarm (0.0 % of the drawn ones: they agree)" in text
     assert "Whole campaigns, +2%: 3 of 3 found it" in text and "change +0.10%, from +0.00% to +0.20%; 25 s each" in text
     assert "a processor, cores 2, load 0.1 to 0.4" in text

@@ -33,6 +33,13 @@ def test_a_handicap_of_two_percent_is_found(report: CalibrationReport) -> None:
     assert report.calibration.power["+5%"] >= report.calibration.power["+2%"]
 
 
+def test_handicaps_are_what_their_names_say(report: CalibrationReport) -> None:
+    """Else finding them would say nothing of effects of that size."""
+    assert abs(report.effects[CONTROL]) < 0.002
+    assert report.effects["+2%"] == pytest.approx(0.02, abs=0.003)
+    assert report.effects["+5%"] == pytest.approx(0.05, abs=0.005)
+
+
 def test_a_campaign_takes_forty_seconds_at_most(report: CalibrationReport) -> None:
     assert report.seconds_per_campaign is not None and report.seconds_per_campaign <= 40
 
