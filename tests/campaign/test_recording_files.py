@@ -8,7 +8,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from recorded import recording
 
 from gdnbench.campaign.calibration import HANDICAPS
 from gdnbench.campaign.plan import Plan
@@ -16,6 +15,7 @@ from gdnbench.campaign.recordings import MOST_BYTES, VALUES, load, recording_of,
 from gdnbench.campaign.records import LaunchRecord, Measured
 from gdnbench.values.errors import EnvironmentMissing, UserError
 from gdnbench.values.recordings import RecordingError
+from recorded import recording
 
 PLAN = Plan(dict.fromkeys(("before", "control", "+2%"), "pr51913.after"), ("16q1s1k",), "build", launches=2)
 

@@ -11,10 +11,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from recorded import recording
 
 from gdnbench.campaign.recordings import load, save
 from gdnbench.cli import app, exits
+from recorded import recording
 
 
 @pytest.fixture(autouse=True)

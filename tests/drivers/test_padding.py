@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 import torch
 from hypothesis import given
-from strategies import steps
 
 from gdnbench.devices.base import CpuDevice
 from gdnbench.drivers.padding import AttentionMetadataDriver, InputBatchDriver, MambaBuildDriver
 from gdnbench.probes.cost import step_costs
 from gdnbench.probes.equality import compare
 from gdnbench.values.scenarios import named, parse
+from strategies import steps
 
 PARTS = (InputBatchDriver, AttentionMetadataDriver, MambaBuildDriver)
 PADDED = [scenario for scenario in named() if scenario.padded_rows]

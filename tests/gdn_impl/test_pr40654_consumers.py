@@ -7,7 +7,6 @@ import pytest
 import torch
 from hypothesis import assume, given, settings
 from hypothesis import strategies as st
-from strategies import steps
 
 from gdn_impl.pr40654 import common, cross_attention, flashmla_sparse, indexer, indexer_decode, mla, slices, splitter
 from gdnbench.devices.base import CpuDevice
@@ -15,6 +14,7 @@ from gdnbench.devices.traced import TracedDevice
 from gdnbench.drivers.registry import PARTS, load
 from gdnbench.probes.equality import compare
 from gdnbench.values.scenarios import named, parse
+from strategies import steps
 
 CPU = torch.device("cpu")
 DRIVERS = {

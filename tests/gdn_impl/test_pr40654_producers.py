@@ -13,7 +13,6 @@ import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
-from strategies import steps
 
 from gdn_impl.pr40654 import common, proposer, runner_v1, runner_v2
 from gdnbench.devices.base import CpuDevice
@@ -22,6 +21,7 @@ from gdnbench.drivers.bound_producers import V1RunnerDriver, V2PostProcessingDri
 from gdnbench.drivers.bound_proposer import LoopDriver, PreparationDriver
 from gdnbench.probes.equality import compare
 from gdnbench.values.scenarios import named
+from strategies import steps
 
 CPU = torch.device("cpu")
 DEPTH = 4

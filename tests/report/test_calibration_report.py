@@ -7,9 +7,9 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from recorded import recording
 
 from gdnbench.report.calibration import CalibrationReport, advice, calibration_report, headline, show
+from recorded import recording
 
 QUIET = calibration_report(recording(whole=3), launches=10, campaigns=60)
 LOUD = calibration_report(recording(spread=0.05), launches=10, campaigns=60)

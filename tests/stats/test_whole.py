@@ -1,12 +1,12 @@
 from __future__ import annotations
 
 import pytest
-from recorded import recording
 
 from gdnbench.stats.campaigns import calibrate
 from gdnbench.stats.whole import agreement
 from gdnbench.values.recordings import WholeCampaign
 from gdnbench.values.verdicts import Verdict
+from recorded import recording
 
 CALIBRATION = calibrate(recording(), launches=10, campaigns=50)
 
