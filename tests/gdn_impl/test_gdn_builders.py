@@ -1,4 +1,4 @@
-"""The GDN changes: equal metadata where it is promised, the right values where it is not, and the guards they lacked."""
+"""The GDN changes: equal metadata where it is promised, right values where it is not, and the guards they lacked."""
 
 from __future__ import annotations
 
