@@ -57,7 +57,7 @@ class Comparison:
 
     def finish(self) -> Row:
         """The row, with what was seen of the foreign."""
-        self.row.foreign += [f"{SEEN}{what} ({times} times)" for what, times in sorted(self.foreign.items())]
+        self.row.foreign += [f"{SEEN}{what} ({times})" for what, times in sorted(self.foreign.items())]
         if self.foreign and not self.job.foreign:
             self._field_mismatch("every scenario", f"foreign, but not listed: {', '.join(sorted(self.foreign))}")
         return self.row
@@ -103,8 +103,8 @@ class Comparison:
     def _own(self, driver: Driver, trace: Trace) -> list[Operation]:
         own = driver.own_operations(trace)
         before, after = (Counter(f"{step.kind} {step.name}" for step in steps) for steps in (trace.operations, own))
-        self.foreign.update({f"operation {name} left out": times for name, times in (before - after).items()})
-        self.foreign.update({f"operation {name} put in its place": times for name, times in (after - before).items()})
+        self.foreign.update({f"{name} left out": times for name, times in (before - after).items()})
+        self.foreign.update({f"{name} put in": times for name, times in (after - before).items()})
         return own
 
     def _compare_operations(self, where: str, ours: Sequence[Operation], theirs: Sequence[Operation]) -> None:

@@ -116,7 +116,7 @@ def _operations(driver: type[Driver], state: str, scenario: Scenario) -> dict[st
 
 
 def _hash(value: Any) -> str:
-    return hashlib.sha256(json.dumps(value).encode()).hexdigest()[:16]
+    return hashlib.sha256(json.dumps(value, sort_keys=True).encode()).hexdigest()[:16]
 
 
 def _brief(one: dict[str, Any], other: dict[str, Any], key: str) -> str:

@@ -13,15 +13,19 @@ from gdnbench.conform.jobs import SEEN, Row
 def show(rows: Sequence[Row], console: Console) -> None:
     """Prints all rows, what is foreign, what cannot be driven, and the verdict."""
     console.print(_table(rows))
-    for title, lines in (("Foreign to the change, reported apart", _foreign(rows)), ("Not driven", _reasons(rows))):
+    for title, lines in (
+        ("Foreign to the change, as listed", _listed(rows)),
+        ("Seen of the foreign, in how many steps", _seen(rows)),
+        ("Not driven", [f"{row.change} {row.part}: {row.reason}" for row in rows if not row.drivable]),
+    ):
         if lines:
             console.print(f"\n{title}:")
-            for line in lines:
-                console.print(f"  {line}", markup=False, highlight=False)
+            for line in dict.fromkeys(lines):
+                console.print(f"  {line}", markup=False, highlight=False, soft_wrap=True)
     for row in [row for row in rows if not row.conforms][:1]:
-        console.print(f"\nFirst mismatch ({row.change} {row.side}, {row.part}, vLLM {row.release}):")
+        console.print(f"\nFirst mismatch ({row.change} {row.side}, {row.part}, vLLM {row.release}):", highlight=False)
         console.print(row.first_mismatch or "no scenario was compared", markup=False, highlight=False, soft_wrap=True)
-    console.print(f"\n{total(rows)}")
+    console.print(f"\n{total(rows)}", highlight=False)
 
 
 def total(rows: Sequence[Row]) -> str:
@@ -38,8 +42,8 @@ def total(rows: Sequence[Row]) -> str:
 def _table(rows: Sequence[Row]) -> Table:
     table = Table(box=None, pad_edge=False)
     for heading in ("change", "side", "part", "vLLM"):
-        table.add_column(heading)
-    for heading in ("scenarios", "field mismatches", "operation mismatches"):
+        table.add_column(heading, no_wrap=True)
+    for heading in ("scenarios", "other fields", "other operations"):
         table.add_column(heading, justify="right")
     table.add_column("")
     for row in rows:
@@ -50,15 +54,14 @@ def _table(rows: Sequence[Row]) -> Table:
     return table
 
 
-def _foreign(rows: Sequence[Row]) -> list[str]:
-    """What is listed once for a part, what was seen for each of its sides."""
-    lines = [
-        f"{row.change} {row.part}: {row.side + ' ' if line.startswith(SEEN) else ''}{line}"
-        for row in rows
-        for line in row.foreign
-    ]
-    return list(dict.fromkeys(lines))
+def _listed(rows: Sequence[Row]) -> list[str]:
+    return [f"{row.change} {row.part}: {line}" for row in rows for line in row.foreign if not line.startswith(SEEN)]
 
 
-def _reasons(rows: Sequence[Row]) -> list[str]:
-    return list(dict.fromkeys(f"{row.change} {row.part}: {row.reason}" for row in rows if not row.drivable))
+def _seen(rows: Sequence[Row]) -> list[str]:
+    """One line for each row that met some of it."""
+    lines = []
+    for row in rows:
+        seen = [line.removeprefix(SEEN) for line in row.foreign if line.startswith(SEEN)]
+        lines += [f"{row.change} {row.part}, {row.side}: {', '.join(seen)}"] if seen else []
+    return lines
