@@ -30,14 +30,18 @@ class LaunchFailed(UserError):  # noqa: N818 - what happened, not a fault
     exit_code = 4
 
 
-def check_sides(plan: Plan) -> None:
+def check_sides(plan: Plan, say: Callable[[str], None] = lambda line: None) -> None:
     """Make sure that the sides' releases are at hand, fetching them where they are not; better now than in a launch.
+
+    Args:
+        plan: of the campaign.
+        say: is told before something that takes long.
 
     Raises:
         UserError, EnvironmentMissing: they cannot be had.
     """
     for vllm in {variant.vllm for variant in plan.variants.values()}:
-        python_process(vllm)
+        python_process(vllm, say)
 
 
 def begin(plan: Plan, directory: Path | None = None) -> Journal:

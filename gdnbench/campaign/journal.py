@@ -147,4 +147,7 @@ def _disk(directory: Path) -> Iterator[None]:
     try:
         yield
     except OSError as error:
-        raise EnvironmentMissing(f"cannot write to {directory} ({error.strerror or error})") from None
+        reason = error.strerror or str(error)
+        raise EnvironmentMissing(
+            f"cannot write to {directory} ({reason}): campaigns lie in the cache, which GDNBENCH_CACHE moves"
+        ) from None

@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -35,8 +35,12 @@ class OwnProcess:
         return [sys.executable, "-m", module, *arguments]
 
 
-def python_process(vllm: str | None) -> PythonProcess:
+def python_process(vllm: str | None, say: Callable[[str], None] = lambda line: None) -> PythonProcess:
     """The Python for sides that need a vLLM (`0.29.0`, `path:DIR`), or this one for ours.
+
+    Args:
+        vllm: whose, or None.
+        say: is told before something that takes long.
 
     Raises:
         UserError, EnvironmentMissing: that vLLM cannot be had.
@@ -45,7 +49,7 @@ def python_process(vllm: str | None) -> PythonProcess:
         return OwnProcess({**os.environ, "OMP_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"})
     from gdnbench.oracle.environment import release_process
 
-    return release_process(vllm)
+    return release_process(vllm, say=say)
 
 
 def die_with_parent() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -40,7 +41,7 @@ def step(
     failing = exits.verdict_names(fail_on)
     if resume is None:
         plan = plan_step(before, after, scenario, part, launches, rounds, device)
-        campaign.check_sides(plan)
+        campaign.check_sides(plan, say=lambda line: print(line, file=sys.stderr))
         journal = campaign.begin(plan)
     else:
         journal = Journal.open(resume)

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from gdnbench.cli import app, exits
-from gdnbench.values.variants import parse
 
 QUICK = ["--scenario", "16q1s1k", "--rounds", "10"]
 
@@ -126,7 +125,3 @@ def wait_for(condition: Any, seconds: float = 120) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.05)
-
-
-def test_the_variant_of_the_help_is_one() -> None:
-    assert parse("vllm@0.29.0+2%").handicap is not None
