@@ -15,7 +15,7 @@ def show(rows: Sequence[Row], console: Console) -> None:
     console.print(_table(rows))
     for title, lines in (
         ("Foreign to the change, as listed", _listed(rows)),
-        ("Seen of the foreign, in how many steps", _seen(rows)),
+        ("Seen of the foreign, and how often", _seen(rows)),
         ("Not driven", [f"{row.change} {row.part}: {row.reason}" for row in rows if not row.drivable]),
     ):
         if lines:
