@@ -18,6 +18,8 @@ from gdnbench.drivers.base import Driver, Value
 from gdnbench.probes.equality import difference
 from gdnbench.values.scenarios import Scenario
 
+DEVICES: dict[str, Callable[[], Device]] = {CpuDevice.name: CpuDevice, TracedDevice.name: TracedDevice}
+
 CALLS = 2
 """Steps of each driver: from the second on, buffers hold what an earlier step left."""
 
@@ -102,9 +104,12 @@ class Comparison:
 
     def _own(self, driver: Driver, trace: Trace) -> list[Operation]:
         own = driver.own_operations(trace)
-        before, after = (Counter(f"{step.kind} {step.name}" for step in steps) for steps in (trace.operations, own))
-        self.foreign.update({f"{name} left out": times for name, times in (before - after).items()})
-        self.foreign.update({f"{name} put in": times for name, times in (after - before).items()})
+        found, kept = (Counter(operation.signature for operation in each) for each in (trace.operations, own))
+        for change, operations in (("left out", found - kept), ("put in", kept - found)):
+            for (kind, name, *_), times in operations.items():
+                self.foreign[f"{kind} {name} {change}"] += times
+        if found == kept and first_difference(own, trace.operations) is not None:
+            self.foreign["operations in another order"] += 1
         return own
 
     def _compare_operations(self, where: str, ours: Sequence[Operation], theirs: Sequence[Operation]) -> None:
@@ -123,9 +128,6 @@ class Comparison:
 
     def _first(self, text: str) -> None:
         self.row.first_mismatch = self.row.first_mismatch or text
-
-
-DEVICES: dict[str, Callable[[], Device]] = {CpuDevice.name: CpuDevice, TracedDevice.name: TracedDevice}
 
 
 class Step:

@@ -111,6 +111,23 @@ class RewrittenOperation(OtherOperation):
         return [rewritten(operation) for operation in trace.operations]
 
 
+class RewrittenArguments(Theirs):
+    """Its addition is declared to be of other arguments."""
+
+    def own_operations(self, trace: Trace) -> list[Operation]:
+        return [replace(operation, tensors=("host int32[1]",)) for operation in trace.operations]
+
+
+class ReversedOperations(OtherOperation):
+    """Its two operations are declared to come the other way round."""
+
+    def run(self, inputs):
+        return {"doubled": (inputs + inputs) * 1, "rows": len(inputs)}
+
+    def own_operations(self, trace: Trace) -> list[Operation]:
+        return list(reversed(trace.operations))
+
+
 class ForeignField(Theirs):
     foreign_fields = frozenset({"extra"})
 

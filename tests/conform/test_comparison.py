@@ -1,5 +1,6 @@
 """Any difference from a release is found and told in full; only a listed one is let through, and shown."""
 
+import pytest
 import sample_drivers
 from sample_drivers import Ours, Theirs
 
@@ -85,6 +86,14 @@ def test_what_is_put_in_a_foreign_operations_place_is_shown() -> None:
     assert row.conforms
     assert "seen: device aten.mul.Tensor left out (4)" in row.foreign
     assert "seen: device aten.add.Tensor put in (4)" in row.foreign
+
+
+@pytest.mark.parametrize("theirs", [sample_drivers.RewrittenArguments, sample_drivers.ReversedOperations])
+def test_no_rewriting_is_hidden(theirs: type[Theirs]) -> None:
+    row = compared(theirs)
+    assert not row.conforms
+    assert "not listed" in row.first_mismatch or "operation 0 differs" in row.first_mismatch
+    assert row.foreign
 
 
 def test_listed_foreign_fields_pass_in_every_group_and_are_shown() -> None:
