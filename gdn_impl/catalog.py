@@ -102,6 +102,12 @@ CATALOG: dict[int, Change] = {
             "it. The runner now keeps computed plus scheduled tokens on the host, every draft taken as accepted: "
             "never below the truth, exact for rows that prefill and without asynchronous speculation.",
             releases=("0.19.1", "0.20.0"),
+            foreign=(
+                "the MLA indexer is rewritten around one fused kernel",
+                "MLA counts, on the host, the tokens of prefills that have context",
+                "padded rows point at block 0, no longer at -1",
+                "the tokens' positions are handed on with the batch",
+            ),
             scenarios=_LENGTHS,
             promises_equal=True,
             not_judged_at={
@@ -118,6 +124,10 @@ CATALOG: dict[int, Change] = {
             "that a graph replay read another request's state (issue 41841). The flag is now cleared from the first "
             "padded row on.",
             releases=("0.21.0", "0.22.0"),
+            foreign=(
+                "Mamba makes a resumed chunk of one token a decode, and looks for such rows in every build",
+                "prefix caching learns to speculate",
+            ),
             scenarios=("13q1s1k_3pad", "13q9s1kd8_3pad", "16q1s1k"),
             promises_equal=False,
             not_judged_at={
@@ -134,6 +144,7 @@ CATALOG: dict[int, Change] = {
             what="Every build derived, on the device, how many tokens each row had already computed; only the prefill "
             "branch reads it. The call now stands in that branch, and a decode step no longer pays for it.",
             releases=("0.27.0", "0.28.0"),
+            foreign=("the zero before the chunk offsets is asked for instead of being made of a list",),
             scenarios=_DECODES + _SPECULATIVE,
             promises_equal=True,
             claims=(

@@ -16,11 +16,13 @@ from gdnbench.campaign.journal import Journal
 from gdnbench.campaign.judged import JudgedCampaign, judge_campaign
 from gdnbench.campaign.plan import compare
 from gdnbench.campaign.surroundings import surroundings
+from gdnbench.campaign.turns import AFTER, BEFORE
 from gdnbench.devices.base import CpuDevice
 from gdnbench.drivers.registry import PARTS, Part, load
 from gdnbench.probes.equality import compare as differences
 from gdnbench.report.costs import without_operations
 from gdnbench.report.evidence import ClaimFinding, EqualityFinding, Evidence
+from gdnbench.values.errors import UserError
 from gdnbench.values.scenarios import Scenario, named, random_scenario
 from gdnbench.values.scenarios import parse as parse_scenario
 from gdnbench.values.variants import parse as parse_variant
@@ -106,6 +108,8 @@ def _step_time(
         opened = campaign.begin(compare(before, after, change.scenarios, **rest))
     else:
         opened = Journal.open(journal)
+        if (opened.plan.sides.get(BEFORE), opened.plan.sides.get(AFTER)) != (str(before), str(after)):
+            raise UserError(f"the campaign in {journal} does not compare {before} with {after}")
     total = opened.plan.launches
     records = campaign.run(opened, lambda done: progress("step time: launches", done, total))
     return judge_campaign(opened.plan, records)
