@@ -11,7 +11,10 @@ from rich.console import Console
 from rich.table import Table
 
 from gdnbench.campaign.judged import JudgedCampaign
+from gdnbench.campaign.plan import Plan
 from gdnbench.campaign.turns import AFTER, BEFORE
+from gdnbench.drivers.choice import choose_part
+from gdnbench.values.scenarios import NAMED
 from gdnbench.values.verdicts import Caveat, Judgement, StepRow, Verdict
 
 _STYLES = {
@@ -79,14 +82,24 @@ def advice(judged: JudgedCampaign) -> str:
     more = [judgement.more_launches for judgement in unknown if judgement.more_launches is not None]
     sides = " ".join(shlex.quote(judged.plan.sides[role]) for role in (BEFORE, AFTER))
     if more:
-        scenario = f" --scenario {rows[0].scenario}" if len(rows) == 1 else ""
-        launches = judged.plan.launches + max(more)
-        return f"settle it with more launches: gdnbench step {sides}{scenario} --launches {launches}"
+        return f"settle it with more launches: {_command(judged.plan, judged.plan.launches + max(more))}"
     if unknown:
         return "nothing that more launches would settle: the change is too small for this machine"
     if judged.plan.change is not None:
         return f"count what the step asks of the device: gdnbench cost {sides}"
     return "nothing: every primary row is settled"
+
+
+def _command(plan: Plan, launches: int) -> str:
+    """The command that asks the same with so many launches."""
+    words = ["gdnbench", "step", plan.sides[BEFORE], plan.sides[AFTER]]
+    if set(plan.scenarios) != set(NAMED):
+        words += [word for name in plan.scenarios for word in ("--scenario", name)]
+    if plan.part != choose_part((plan.variants[BEFORE], plan.variants[AFTER])):
+        words += ["--part", plan.part]
+    if plan.device != "cpu":
+        words += ["--device", plan.device]
+    return shlex.join([*words, "--launches", str(launches)])
 
 
 def _rows(judged: JudgedCampaign) -> Table:

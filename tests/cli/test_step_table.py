@@ -57,6 +57,7 @@ def test_several_rows_are_counted() -> None:
     [
         (judged(-0.25), "gdnbench cost pr51913.before pr51913.after"),
         (judged(-0.25, launches=4), "gdnbench step pr51913.before pr51913.after --scenario 2q1s1k --launches "),
+        (judged(-0.25, 0.1, launches=4), "--scenario 2q1s1k --scenario 3q1s1k --launches "),
         (judged(-0.25, unequal=True), "make the sides comparable: 2q1s1k: the metadata of before and after differ"),
     ],
 )
