@@ -1,4 +1,4 @@
-"""A progress bar on standard error, and only where that is a terminal."""
+"""Progress bars on standard error, and only where that is a terminal."""
 
 from __future__ import annotations
 
@@ -6,12 +6,20 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from rich.console import Console
-from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import (
+    BarColumn,
+    MofNCompleteColumn,
+    Progress,
+    TaskID,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
 
 
 @contextmanager
-def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
-    """Shows how many of `total` are done, and how long the rest will take; call what it gives with the number done."""
+def stages() -> Iterator[Callable[[str, int, int], None]]:
+    """Gives a function that is told a stage's name, how much of it is done, and how much there is."""
     console = Console(stderr=True)
     columns = (
         TextColumn("{task.description}"),
@@ -22,9 +30,18 @@ def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
         TimeRemainingColumn(),
     )
     with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
-        task = bar.add_task(what, total=total)
+        tasks: dict[str, TaskID] = {}
 
-        def done(finished: int) -> None:
-            bar.update(task, completed=finished)
+        def tell(stage: str, done: int, total: int) -> None:
+            if stage not in tasks:
+                tasks[stage] = bar.add_task(stage, total=total)
+            bar.update(tasks[stage], completed=done, total=total)
 
-        yield done
+        yield tell
+
+
+@contextmanager
+def progress(what: str, total: int) -> Iterator[Callable[[int], None]]:
+    """One stage of `total` things; call what it gives with the number done."""
+    with stages() as tell:
+        yield lambda done: tell(what, done, total)

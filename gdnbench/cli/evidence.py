@@ -24,8 +24,8 @@ def evidence(
 ) -> int:
     """Measure a change and write its report: equality, exact costs, step time, the published claims beside them."""
     from gdn_impl.catalog import CATALOG
+    from gdnbench.campaign.progress import stages
     from gdnbench.report.gather import gather
-    from gdnbench.report.progress import stages
     from gdnbench.report.write import say, write
 
     failing = exits.verdict_names(fail_on)
