@@ -12,6 +12,7 @@ from gdnbench.conform.jobs import SEEN, Row
 
 def show(rows: Sequence[Row], console: Console) -> None:
     """Prints all rows, what is foreign, what cannot be driven, and the verdict."""
+    console.print("Fields and operations (ops) that differ from the release's:\n")
     console.print(_table(rows))
     for title, lines in (
         ("Foreign to the change, as listed", _listed(rows)),
@@ -43,12 +44,12 @@ def _table(rows: Sequence[Row]) -> Table:
     table = Table(box=None, pad_edge=False)
     for heading in ("change", "side", "part", "vLLM"):
         table.add_column(heading, no_wrap=True)
-    for heading in ("scenarios", "other fields", "other operations"):
+    for heading in ("scenarios", "fields", "ops"):  # of the latter two, those that differ
         table.add_column(heading, justify="right")
     table.add_column("")
     for row in rows:
         counts = [str(row.scenarios), str(row.field_mismatches), str(row.operation_mismatches)]
-        verdict = "conforms" if row.conforms else "[red]differs[/red]"
+        verdict = "same" if row.conforms else "[red]differs[/red]"
         cells = [*counts, verdict] if row.drivable else ["-", "-", "-", "not driven"]
         table.add_row(str(row.change), row.side, row.part, row.release, *cells)
     return table
