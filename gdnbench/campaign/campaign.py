@@ -6,10 +6,11 @@ import json
 import secrets
 import subprocess
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
+from statistics import median
 from typing import Any
 
 from gdnbench.campaign.journal import Journal
@@ -22,6 +23,10 @@ from gdnbench.values.errors import Interrupted, UserError
 
 TIMEOUT_S = 900.0
 """After which a launch counts as hanging; one of all named scenarios takes about a minute."""
+
+
+SIZINGS = 3
+"""Fresh processes that size the busy waits of handicaps: what a wait costs to begin differs between processes."""
 
 
 class LaunchFailed(UserError):  # noqa: N818 - what happened, not a fault
@@ -78,7 +83,7 @@ def run(
         try:
             waits = journal.waits()
             if waits is None and plan.handicapped:
-                waits = _ask(journal, 0, {}, timeout_s)["waits"]
+                waits = typical_waits([_ask(journal, 0, {}, timeout_s)["waits"] for _ in range(SIZINGS)])
                 journal.record_waits(waits)
             for number in journal.missing():
                 done(plan.launches - len(journal.missing()))
@@ -92,6 +97,14 @@ def run(
                 f"interrupted after {finished} of {plan.launches} launches; go on with --resume {journal.directory}"
             ) from None
     return journal.finished()
+
+
+def typical_waits(sized: Sequence[Mapping[str, Mapping[str, int]]]) -> dict[str, dict[str, int]]:
+    """For each role and scenario the median of the waits, in idle loops, that several processes found."""
+    return {
+        role: {name: round(median(one[role][name] for one in sized)) for name in waits}
+        for role, waits in sized[0].items()
+    }
 
 
 def _ask(journal: Journal, number: int, waits: Mapping[str, Mapping[str, int]], timeout_s: float) -> dict[str, Any]:

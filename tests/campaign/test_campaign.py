@@ -153,3 +153,8 @@ def wait_until(condition: Callable[[], bool], seconds: float = 90) -> None:
     while not condition():
         assert time.monotonic() < deadline, "it did not happen in time"
         time.sleep(0.1)
+
+
+def test_busy_waits_are_those_that_a_typical_process_finds() -> None:
+    sized = [{"after": {"16q1s1k": loops, "q2k": 10 * loops}} for loops in (58, 16, 61)]
+    assert campaign.typical_waits(sized) == {"after": {"16q1s1k": 58, "q2k": 580}}
