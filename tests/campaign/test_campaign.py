@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from gdnbench.campaign.campaign import LaunchFailed, begin, run
+from gdnbench.campaign.campaign import LaunchFailed, begin, run, typical_waits
 from gdnbench.campaign.journal import Journal
 from gdnbench.campaign.judged import judge_campaign
 from gdnbench.campaign.plan import Plan, compare
@@ -157,4 +157,4 @@ def wait_until(condition: Callable[[], bool], seconds: float = 90) -> None:
 
 def test_busy_waits_are_those_that_a_typical_process_finds() -> None:
     sized = [{"after": {"16q1s1k": loops, "q2k": 10 * loops}} for loops in (58, 16, 61)]
-    assert campaign.typical_waits(sized) == {"after": {"16q1s1k": 58, "q2k": 580}}
+    assert typical_waits(sized) == {"after": {"16q1s1k": 58, "q2k": 580}}
