@@ -49,7 +49,7 @@ def test_undoing_a_change_makes_a_test_fail_that_names_it(name, tmp_path):
     assert times == 1, f"{file} no longer has the line that this mutation undoes"
     source.write_text(mutated, "utf-8")
 
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", tests]
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-k", number, tests]
     run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=600, check=False)
 
     failed = [line for line in run.stdout.splitlines() if line.startswith("FAILED")]
