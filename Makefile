@@ -41,7 +41,7 @@ format: $(READY) ## let ruff format and mend
 
 asv: $(READY) ## every asv suite once, in an environment of its own
 	@$(BIN)/asv machine --yes > /dev/null
-	@$(BIN)/asv run --quick --show-stderr
+	@$(BIN)/asv run --quick --show-stderr --record-samples
 
 vllm: $(READY) ## the environment that vLLM's releases run in, apart from .venv
 	@$(BIN)/python -m gdnbench.oracle.install

@@ -32,7 +32,17 @@ def test_asv_stores_costs_and_samples_in_an_existing_environment(tmp_path):
         return run.stdout
 
     asv("machine", "--yes")
-    asv("run", "-E", f"existing:{sys.executable}", "--set-commit-hash", "HEAD", "--quick", "--bench", CHEAPEST)
+    asv(
+        "run",
+        "-E",
+        f"existing:{sys.executable}",
+        "--set-commit-hash",
+        "HEAD",
+        "--quick",
+        "--record-samples",
+        "--bench",
+        CHEAPEST,
+    )
 
     files = [path for path in (tree / ".asv" / "results").glob("*/*.json") if path.name != "machine.json"]
     assert len(files) == 1
