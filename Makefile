@@ -55,9 +55,19 @@ bench-self: $(READY) ## how well this machine can judge: false alarms, power, sm
 gpu-check: ## costs, step time and the trace's self-check on a GPU, with torch and NumPy alone: at most 8 minutes
 	@$(PYTHON) -m gdnbench.campaign.gpu_check --out reports/gpu || [ $$? -eq 4 ]
 
-accept: $(READY) vllm ## everything that the open issues' acceptance names
+accept: $(READY) vllm bench lint asv ## everything that the acceptance of the step names: about 70 minutes
 	@$(BIN)/python -m pytest -q -m "slow or not slow"
 	@$(BIN)/gdnbench conform
+	@mkdir -p build
+	@$(BIN)/gdnbench cost pr51913.before pr51913.after --scenario 16q1s1k --json > build/cost-1.json
+	@$(BIN)/gdnbench cost pr51913.before pr51913.after --scenario 16q1s1k --json > build/cost-2.json
+	@cmp build/cost-1.json build/cost-2.json
+	@$(BIN)/gdnbench step pr51913.before pr51913.after --scenario 16q1s1k
+	@$(BIN)/gdnbench step pr51913.after pr51913.after --scenario 16q1s1k
+	@$(BIN)/gdnbench step vllm@0.30.0 vllm@0.31.0 --scenario 16q1s1k --fail-on invalid
+	@$(BIN)/gdnbench step vllm@0.28.0 pr51913.after --fail-on invalid
+	@$(BIN)/gdnbench step vllm@0.29.0 pr52078.after --fail-on invalid
+	@$(BIN)/gdnbench calibrate --whole 10
 
 clean: ## remove environments and caches in this folder
 	rm -rf $(VENV) .venv-vllm .asv .mypy_cache .ruff_cache .pytest_cache build *.egg-info
