@@ -61,6 +61,7 @@ def train(phase: Phase, module: nn.Module, loss: Callable[[Batch], Tensor], data
     optimizers = _optimizers(module, phase)
     checkpoint = work / f"{phase.name}.pt"
     done = _resume(checkpoint, module, optimizers)
+    _shorten_log(work, phase.name, done)
     started, recent = time.monotonic(), []
     for step, batch in enumerate(islice(data, done, phase.steps), start=done):
         for optimizer in optimizers:
@@ -123,6 +124,13 @@ def _log(work: Path, line: str) -> None:
     print(line, flush=True)
     with (work / LOG).open("a") as file:
         file.write(line + "\n")
+
+
+def _shorten_log(work: Path, phase: str, steps: int) -> None:
+    """Takes the lines out of the log that belong to steps which are about to be run again."""
+    log = work / LOG
+    lines = log.read_text().splitlines(keepends=True) if log.exists() else []
+    log.write_text("".join(line for line in lines if line.split()[0] != phase or int(line.split()[2]) <= steps))
 
 
 def _tokenizer(work: Path) -> Tokenizer:
