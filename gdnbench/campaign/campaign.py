@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import json
 import secrets
-import subprocess
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
@@ -14,9 +12,8 @@ from statistics import median
 from typing import Any
 
 from gdnbench.campaign.journal import Journal
-from gdnbench.campaign.pipes import raise_failure
 from gdnbench.campaign.plan import Plan
-from gdnbench.campaign.processes import python_process, run_alone
+from gdnbench.campaign.processes import Unanswered, ask, python_process
 from gdnbench.campaign.records import LaunchRecord
 from gdnbench.oracle.cache import cache_root
 from gdnbench.values.errors import Interrupted, UserError
@@ -110,21 +107,11 @@ def typical_waits(sized: Sequence[Mapping[str, Mapping[str, int]]]) -> dict[str,
 def _ask(journal: Journal, number: int, waits: Mapping[str, Mapping[str, int]], timeout_s: float) -> dict[str, Any]:
     """What the process of one launch answers."""
     plan, log = journal.plan, journal.log(number)
-    process = python_process(plan.shared_vllm)
-    request = json.dumps({"plan": plan.to_json(), "number": number, "waits": waits})
+    request = {"plan": plan.to_json(), "number": number, "waits": waits}
     try:
-        status, answer = run_alone(process.command("gdnbench.campaign.launch"), process.env, request, log, timeout_s)
-    except subprocess.TimeoutExpired:
-        raise LaunchFailed(f"launch {number} hung and was stopped after {timeout_s:g} s; its log: {log}") from None
-    try:
-        reply: dict[str, Any] = json.loads(answer)
-    except ValueError:
-        ending = f"signal {-status}" if status < 0 else f"status {status}"
-        raise LaunchFailed(f"launch {number} died ({ending}); its log: {log}") from None
-    try:
-        raise_failure(reply)
-    except RuntimeError as error:
-        raise LaunchFailed(f"launch {number} failed ({error}); its log: {log}") from None
+        reply = ask(python_process(plan.shared_vllm), "gdnbench.campaign.launch", request, log, timeout_s)
+    except Unanswered as error:
+        raise LaunchFailed(f"launch {number} {error}; its log: {log}") from None
     log.unlink()
     return reply
 

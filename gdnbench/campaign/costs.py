@@ -1,13 +1,12 @@
 """Counts the exact costs of both sides of a comparison; a release's side in a process of its environment.
 
-`python -m gdnbench.campaign.costs` is that process: it reads `{"variant", "part", "change", "scenarios"}` and answers
+`python -m gdnbench.campaign.costs` is that process: it reads `{"variant", "parts", "change", "scenarios"}` and answers
 one JSON object. Counts are exact, so one process is enough.
 """
 
 from __future__ import annotations
 
 import json
-import subprocess
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -15,8 +14,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gdnbench.campaign.pipes import failure, leave, private_stdout, raise_failure
-from gdnbench.campaign.processes import die_with_parent, python_process, run_alone
+from gdnbench.campaign.pipes import failure, leave, private_stdout
+from gdnbench.campaign.processes import Unanswered, ask, die_with_parent, python_process
 from gdnbench.drivers.choice import change_of, choose_part, driver_class
 from gdnbench.drivers.registry import PARTS
 from gdnbench.stats.exact import judge_counts
@@ -52,9 +51,10 @@ def count_costs(
             raise UserError(f"{side}: a handicap costs time, not operations; leave it out")
     change = change_of(sides)
     found: dict[str, Counted] = {}
-    for name in _parts(sides, change, part):
-        counts = [_count(side, name, change, scenarios) for side in sides]
-        found[name] = _judged(sides, scenarios, counts)
+    parts = _parts(sides, change, part)
+    counts = [_count(side, parts, change, scenarios) for side in sides]
+    for name in parts:
+        found[name] = _judged(sides, scenarios, [side[name] for side in counts])
     if not any(counted.result.rows for counted in found.values()):
         name, counted = next(iter(found.items()))
         scenario, reason = next(iter(counted.refused.items()))
@@ -81,25 +81,19 @@ def _judged(sides: tuple[Variant, Variant], scenarios: Sequence[str], counts: Se
     return Counted(CostResult(tuple(rows), judgements), refused)
 
 
-def _count(variant: Variant, part: str, change: int | None, scenarios: Sequence[str]) -> dict[str, Any]:
+def _count(variant: Variant, parts: Sequence[str], change: int | None, scenarios: Sequence[str]) -> dict[str, Any]:
+    """The costs of one side by part, all in one process: a release takes seconds to import."""
     if variant.vllm is None:
-        return count_here(variant, part, change, scenarios)
+        return {part: count_here(variant, part, change, scenarios) for part in parts}
     process = python_process(variant.vllm)
-    request = {"variant": str(variant), "part": part, "change": change, "scenarios": list(scenarios)}
+    request = {"variant": str(variant), "parts": list(parts), "change": change, "scenarios": list(scenarios)}
     with tempfile.TemporaryDirectory() as directory:
         log = Path(directory) / "log"
-        command = process.command("gdnbench.campaign.costs")
         try:
-            status, answer = run_alone(command, process.env, json.dumps(request), log, TIMEOUT_S)
-        except subprocess.TimeoutExpired:
-            raise UserError(f"{variant}: counting took longer than {TIMEOUT_S:g} s and was stopped") from None
-        try:
-            reply: dict[str, Any] = json.loads(answer)
-        except ValueError:
+            return ask(process, "gdnbench.campaign.costs", request, log, TIMEOUT_S)
+        except Unanswered as error:
             last = (log.read_text(errors="replace").strip().splitlines() or ["it said nothing"])[-1]
-            raise UserError(f"{variant}: its process ended with status {status}: {last}") from None
-    raise_failure(reply)
-    return reply
+            raise UserError(f"{variant}: the process that counts {error}: {last}") from None
 
 
 def count_here(variant: Variant, part: str, change: int | None, scenarios: Sequence[str]) -> dict[str, Any]:
@@ -125,7 +119,8 @@ def main() -> None:
     request = json.load(sys.stdin)
     try:
         variant = parse_variant(request["variant"])
-        answer = count_here(variant, request["part"], request["change"], request["scenarios"])
+        change, scenarios = request["change"], request["scenarios"]
+        answer = {part: count_here(variant, part, change, scenarios) for part in request["parts"]}
     except Exception as error:
         answer = failure(error)
     json.dump(answer, answers)

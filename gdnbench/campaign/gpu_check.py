@@ -23,6 +23,7 @@ from gdnbench.campaign.costs import count_costs
 from gdnbench.campaign.judged import judge_campaign
 from gdnbench.campaign.plan import compare
 from gdnbench.devices import selfcheck
+from gdnbench.oracle.cache import write_aside
 from gdnbench.values.errors import EnvironmentMissing, UserError
 from gdnbench.values.variants import Variant, parse
 
@@ -70,9 +71,7 @@ def check(out: Path, budget_s: float = BUDGET_S) -> Path:
     answers["costs"] = {question.change: _costs(question) for question in QUESTIONS}
     answers["step_time"] = list(_campaigns(directory, clock + budget_s))
     answers["seconds"] = round(time.monotonic() - clock, 1)
-    aside = directory / ".check.json.partial"
-    aside.write_text(json.dumps(answers, indent=1) + "\n", "utf-8")
-    aside.replace(directory / "check.json")
+    write_aside(directory / "check.json", json.dumps(answers, indent=1) + "\n")
     return directory
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import json
 import os
 import signal
 import subprocess
@@ -12,6 +13,8 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Protocol
+
+from gdnbench.campaign.pipes import raise_failure
 
 PR_SET_PDEATHSIG = 1
 
@@ -86,6 +89,37 @@ def run_alone(command: list[str], env: Mapping[str, str], stdin: str, log: Path,
         finally:
             _end_group(child)
     return child.returncode, stdout
+
+
+class Unanswered(Exception):  # noqa: N818 - what happened; who asked says it to the user
+    """A child gave no answer: it hung, died or failed. The message goes on behind its name."""
+
+
+def ask(process: PythonProcess, module: str, request: Mapping[str, Any], log: Path, timeout_s: float) -> dict[str, Any]:
+    """What a module of ours, run alone in `process`, answers to a request: one JSON object each way.
+
+    Args:
+        log: where its standard error goes.
+        timeout_s: after which it is ended.
+
+    Raises:
+        Unanswered: there is no answer.
+        UserError, EnvironmentMissing: that is its answer.
+    """
+    try:
+        status, answer = run_alone(process.command(module), process.env, json.dumps(request), log, timeout_s)
+    except subprocess.TimeoutExpired:
+        raise Unanswered(f"hung and was stopped after {timeout_s:g} s") from None
+    try:
+        reply: dict[str, Any] = json.loads(answer)
+    except ValueError:
+        ending = f"signal {-status}" if status < 0 else f"status {status}"
+        raise Unanswered(f"died ({ending})") from None
+    try:
+        raise_failure(reply)
+    except RuntimeError as error:
+        raise Unanswered(f"failed ({error})") from None
+    return reply
 
 
 def _end_group(child: subprocess.Popen[Any]) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
 from pathlib import Path
 from statistics import median
 from typing import Any
@@ -13,6 +12,7 @@ from typing import Any
 from gdnbench.campaign.plan import Plan
 from gdnbench.campaign.records import LaunchRecord, Measured
 from gdnbench.campaign.turns import BEFORE
+from gdnbench.oracle.cache import write_aside
 from gdnbench.values.errors import EnvironmentMissing, UserError
 from gdnbench.values.metrics import HOST_TIME
 from gdnbench.values.recordings import RecordedPair, Recording, RecordingError, WholeCampaign, from_json
@@ -67,16 +67,11 @@ def save(recording: Recording, path: Path) -> None:
     data = recording.to_json()
     launches = ",\n".join(_compact(launch) for launch in data.pop("launches"))
     text = f'{_compact(data)[:-1]},"launches":[\n{launches}\n]}}\n'
-    aside = path.with_name(f".{path.name}.partial")
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        aside.write_text(text, "utf-8")
-        aside.replace(path)
+        write_aside(path, text)
     except OSError as error:
         raise EnvironmentMissing(f"cannot write {path} ({error.strerror or error})") from None
-    finally:
-        with suppress(OSError):
-            aside.unlink(missing_ok=True)
 
 
 def load(path: Path) -> Recording:

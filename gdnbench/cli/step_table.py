@@ -4,26 +4,17 @@ from __future__ import annotations
 
 import json
 import shlex
-import sys
 from pathlib import Path
 
-from rich.console import Console
 from rich.table import Table
 
 from gdnbench.campaign.judged import JudgedCampaign
 from gdnbench.campaign.plan import Plan
 from gdnbench.campaign.turns import AFTER, BEFORE
 from gdnbench.drivers.choice import choose_part
+from gdnbench.report.console import STYLES, wide_console
 from gdnbench.values.scenarios import NAMED
 from gdnbench.values.verdicts import Caveat, Judgement, StepRow, Verdict
-
-_STYLES = {
-    Verdict.IMPROVED: "green",
-    Verdict.REGRESSED: "red",
-    Verdict.SAME: "cyan",
-    Verdict.UNKNOWN: "yellow",
-    Verdict.INVALID: "bold red",
-}
 
 
 def print_json(judged: JudgedCampaign, journal: Path) -> None:
@@ -33,7 +24,7 @@ def print_json(judged: JudgedCampaign, journal: Path) -> None:
 
 def print_tables(judged: JudgedCampaign, journal: Path) -> None:
     """The same for a person."""
-    console = Console(width=None if sys.stdout.isatty() else 120)
+    console = wide_console(width=120)
     console.print(headline(judged), style="bold", highlight=False, soft_wrap=True)
     console.print(_rows(judged))
     console.print(
@@ -123,7 +114,7 @@ def _rows(judged: JudgedCampaign) -> Table:
             f"{_change(own.ratio)} ({_interval(own)})",
             _change(control.judgement.ratio),
             "-" if detectable is None else f"{detectable:.1%}",
-            f"[{_STYLES[own.verdict]}]{own.verdict.value}[/]" + ("" if row.primary else " (secondary)"),
+            f"[{STYLES[own.verdict]}]{own.verdict.value}[/]" + ("" if row.primary else " (secondary)"),
         )
     return table
 

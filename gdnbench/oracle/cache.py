@@ -63,7 +63,7 @@ def write_aside(target: Path, text: str) -> None:
     """Writes a file beside `target`, then renames it."""
     descriptor, made = tempfile.mkstemp(prefix=ASIDE, dir=target.parent)
     try:
-        with os.fdopen(descriptor, "w") as stream:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
             stream.write(text)
         Path(made).chmod(0o644)
         Path(made).replace(target)

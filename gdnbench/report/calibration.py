@@ -13,7 +13,7 @@ from typing import Any
 from rich.console import Console
 from rich.table import Table
 
-from gdnbench.report.costs import wide_console
+from gdnbench.report.console import wide_console
 from gdnbench.stats.campaigns import Calibration, calibrate
 from gdnbench.stats.whole import WholeKind, agreement
 from gdnbench.values.recordings import CONTROL, Recording
@@ -100,7 +100,7 @@ def show(report: CalibrationReport, journal: Path | None, as_json: bool) -> None
     if as_json:
         print(json.dumps({**report.to_json(), "journal": None if journal is None else str(journal)}))
         return
-    console = wide_console()
+    console = wide_console(width=140)
     own, recording = report.calibration, report.recording
     _say(console, headline(report), style="bold")
     _say(

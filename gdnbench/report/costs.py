@@ -6,14 +6,12 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 
-from rich.console import Console
 from rich.table import Table
 
 from gdnbench.campaign.costs import Counted
+from gdnbench.report.console import STYLES, wide_console
 from gdnbench.values.metrics import COST_METRICS
-from gdnbench.values.verdicts import CostRow, Verdict, overall
-
-STYLES = {Verdict.IMPROVED: "green", Verdict.REGRESSED: "red", Verdict.SAME: "cyan", Verdict.UNKNOWN: "yellow"}
+from gdnbench.values.verdicts import CostRow, overall
 
 
 def costs_json(counted: Mapping[str, Counted], operations: bool) -> str:
@@ -32,10 +30,10 @@ def costs_json(counted: Mapping[str, Counted], operations: bool) -> str:
 
 def print_costs(counted: Mapping[str, Counted], operations: bool) -> None:
     """A table for each part, its verdicts by scenario below."""
-    console = wide_console()
+    console = wide_console(width=140)
     for part, one in counted.items():
         verdict = one.result.verdict
-        console.print(f"[bold]{part}: [{STYLES.get(verdict, 'bold red')}]{verdict.value}[/]", highlight=False)
+        console.print(f"[bold]{part}: [{STYLES[verdict]}]{verdict.value}[/]", highlight=False)
         table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
         table.add_column("scenario", overflow="fold")
         for metric in COST_METRICS:
@@ -55,12 +53,6 @@ def print_costs(counted: Mapping[str, Counted], operations: bool) -> None:
                 console.print(f"\n{row.variant} on {row.scenario}:", style="bold", highlight=False, soft_wrap=True)
                 for operation in row.operations or ():
                     console.print(f"  {operation}", highlight=False, markup=False, soft_wrap=True)
-
-
-def wide_console() -> Console:
-    """Standard output; where it is no terminal, wide enough for a table."""
-    console = Console()
-    return console if console.is_terminal else Console(width=140)
 
 
 def pairs(rows: Sequence[CostRow]) -> Iterator[tuple[CostRow, CostRow]]:

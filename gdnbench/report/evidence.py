@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gdn_impl.catalog import Change, Claim, Level
-from gdnbench.values.verdicts import Caveat, CostResult, StepResult, Verdict
+from gdnbench.values.verdicts import Caveat, CostResult, StepResult, Verdict, overall
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,10 +85,8 @@ class Evidence:
 
     @property
     def cost_verdict(self) -> Verdict:
-        """The worst over the parts, `same` counting least."""
-        order = (Verdict.INVALID, Verdict.REGRESSED, Verdict.IMPROVED, Verdict.UNKNOWN, Verdict.SAME)
-        found = {result.verdict for result in self.costs.values()}
-        return next((verdict for verdict in order if verdict in found), Verdict.INVALID)
+        """Over all parts and scenarios."""
+        return overall(judgement for result in self.costs.values() for judgement in result.judgements.values())
 
     def to_json(self) -> dict[str, Any]:
         """The report as one object."""

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from rich.console import Console
 
+from gdnbench.oracle.cache import write_aside
 from gdnbench.report.evidence import Evidence, headline, next_steps
 from gdnbench.report.markdown import render
 
@@ -30,9 +31,9 @@ def write(evidence: Evidence, root: Path) -> Path:
         title = f"{evidence.change.number}: {evidence.change.title}"
         step_ratios(evidence.step, title, directory / PLOT)
         plot = PLOT
-    _replace(directory / "evidence.json", json.dumps(evidence.to_json(), indent=1) + "\n")
+    write_aside(directory / "evidence.json", json.dumps(evidence.to_json(), indent=1) + "\n")
     report = directory / "README.md"
-    _replace(report, render(evidence, plot))
+    write_aside(report, render(evidence, plot))
     return report
 
 
@@ -52,12 +53,3 @@ def say(evidence: Evidence, report: Path, as_json: bool) -> None:
         console.print(f"exact costs of {part}: {result.verdict.value}", highlight=False, soft_wrap=True)
     console.print(f"report: {report}", highlight=False, soft_wrap=True)
     console.print(f"next: {next_steps(evidence)[0]}", highlight=False, soft_wrap=True)
-
-
-def _replace(path: Path, text: str) -> None:
-    aside = path.with_name(f".{path.name}.partial")
-    try:
-        aside.write_text(text, "utf-8")
-        aside.replace(path)
-    finally:
-        aside.unlink(missing_ok=True)

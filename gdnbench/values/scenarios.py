@@ -21,7 +21,7 @@ from __future__ import annotations
 import random
 import re
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Literal
 
@@ -330,12 +330,3 @@ def _random_row(rng: random.Random, kind: str, speculation: int, runner: Runner)
         computed = rng.choice([0, 0, context])
         return Row(query_len, computed, computed + query_len + rng.choice([0, 0, 500]))
     return Row(1, context, rng.randint(1, context))
-
-
-def with_options(scenario: Scenario, *, kv_groups: int | None = None, staged: bool | None = None) -> Scenario:
-    """The same rows under other settings."""
-    return replace(
-        scenario,
-        kv_groups=scenario.kv_groups if kv_groups is None else kv_groups,
-        staged=scenario.staged if staged is None else staged,
-    )
