@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parent.parent
-LAYERS = ("values", "stats", "devices", "drivers", "oracle", "probes", "campaign", "conform", "report", "cli")
+LAYERS = ("values", "stats", "devices", "drivers", "oracle", "probes", "workloads", "plugin", "campaign", "serving")
+LAYERS += ("conform", "report", "cli")
 ALONE = ("tiny_model",)  # packages that neither import another layer nor are imported by one
 BARE = {"values": {"numpy"}, "stats": {"numpy"}}
 BARE |= {layer: {"numpy", "torch"} for layer in ("devices", "drivers", "probes")}
