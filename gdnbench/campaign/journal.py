@@ -14,22 +14,53 @@ import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from gdnbench.campaign.plan import Plan
 from gdnbench.campaign.records import LaunchRecord
 from gdnbench.values.errors import EnvironmentMissing, UserError
 
 
-class Journal:
-    """The directory of one campaign."""
+class AnyPlan(Protocol):
+    """What a journal asks of a plan: how many launches, and that it can be written and read."""
 
-    def __init__(self, directory: Path, plan: Plan) -> None:
+    @property
+    def launches(self) -> int: ...
+
+    def to_json(self) -> dict[str, Any]: ...
+
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any], /) -> Self: ...
+
+
+class AnyLaunch(Protocol):
+    """What it asks of a launch."""
+
+    @property
+    def number(self) -> int: ...
+
+    def to_json(self) -> dict[str, Any]: ...
+
+    @classmethod
+    def from_json(cls, data: Any, /) -> Self: ...
+
+
+P = TypeVar("P", bound=AnyPlan)
+L = TypeVar("L", bound=AnyLaunch)
+
+
+class CampaignJournal(Generic[P, L]):
+    """The directory of one campaign, of whatever kind: a subclass names its plan and its launch."""
+
+    plan_class: ClassVar[type[Any]]
+    launch_class: ClassVar[type[Any]]
+
+    def __init__(self, directory: Path, plan: P) -> None:
         self.directory = directory
         self.plan = plan
 
     @classmethod
-    def create(cls, directory: Path, plan: Plan) -> Journal:
+    def create(cls, directory: Path, plan: P) -> Self:
         """Begin a campaign in `directory`, which must not hold one yet.
 
         Raises:
@@ -44,7 +75,7 @@ class Journal:
         return cls(directory, plan)
 
     @classmethod
-    def open(cls, directory: Path) -> Journal:
+    def open(cls, directory: Path) -> Self:
         """The campaign that `create` began in `directory`.
 
         Raises:
@@ -58,7 +89,7 @@ class Journal:
         except (OSError, ValueError) as error:
             raise UserError(f"{path} cannot be read: {error}") from None
         try:
-            return cls(directory, Plan.from_json(data))
+            return cls(directory, cls.plan_class.from_json(data))
         except UserError as error:
             raise UserError(f"{path}: {error}") from None
 
@@ -87,17 +118,17 @@ class Journal:
         with _disk(self.directory):
             _write(self.directory / "waits.json", waits)
 
-    def finished(self) -> tuple[LaunchRecord, ...]:
+    def finished(self) -> tuple[L, ...]:
         """The finished launches, in their order.
 
         Raises:
             UserError: a file is damaged; the line names it.
         """
-        records = []
+        records: list[L] = []
         for number in range(1, self.plan.launches + 1):
             path = self._file(number, "json")
             try:
-                records.append(LaunchRecord.from_json(_read(path)))
+                records.append(self.launch_class.from_json(_read(path)))
             except FileNotFoundError:
                 continue
             except (OSError, ValueError) as error:
@@ -108,7 +139,7 @@ class Journal:
         """The numbers of the launches that are still to run."""
         return tuple(n for n in range(1, self.plan.launches + 1) if not self._file(n, "json").exists())
 
-    def record(self, launch: LaunchRecord) -> None:
+    def record(self, launch: L) -> None:
         """Keep a finished launch.
 
         Raises:
@@ -126,6 +157,13 @@ class Journal:
 
     def _file(self, number: int, kind: str) -> Path:
         return self.directory / "launches" / f"{number:03}.{kind}"
+
+
+class Journal(CampaignJournal[Plan, LaunchRecord]):
+    """Of a campaign of step time."""
+
+    plan_class = Plan
+    launch_class = LaunchRecord
 
 
 def _read(path: Path) -> Any:

