@@ -71,11 +71,12 @@ class GDNBuilder:
 
     draft_mask: type[DraftMask] = DraftMask
 
-    def __init__(self, config: BuilderConfig, device: torch.device) -> None:
+    def __init__(self, config: BuilderConfig, device: torch.device, buffers: GraphBuffers | None = None) -> None:
+        """A builder with buffers of its own, or with those that captured graphs read from already."""
         self.config = config
         self.speculation = config.speculation
         size = min(config.max_rows * (config.speculation + 1), config.max_capture_size)
-        self.buffers = GraphBuffers(size, config.speculation, device)
+        self.buffers = buffers or GraphBuffers(size, config.speculation, device)
 
     def build(
         self,

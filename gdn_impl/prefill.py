@@ -26,6 +26,17 @@ LEAST_PROGRAMS = 1024
 REMEMBERED = 8
 """Results kept per function."""
 
+Remembered = tuple[tuple[Tensor, ...], dict[str, object], Tensor]
+"""Arguments, named arguments, result."""
+
+_all_kept: list[list[Remembered]] = []
+
+
+def forget() -> None:
+    """Drops all that is remembered here, so that a builder that takes over in a live server starts afresh."""
+    for kept in _all_kept:
+        kept.clear()
+
 
 def remember_by_identity(function: Callable[[Tensor], Tensor]) -> Callable[[Tensor], Tensor]:
     """Keeps the latest results by the identity of the arguments, as flash-linear-attention's kernels come with it.
@@ -33,7 +44,8 @@ def remember_by_identity(function: Callable[[Tensor], Tensor]) -> Callable[[Tens
     Further KV groups of a step bring the very same host tensor and get the result for nothing; any other call pays for
     a search through all that is kept. Both are part of what a step costs, so the reference does the same.
     """
-    kept: list[tuple[tuple[Tensor, ...], dict[str, object], Tensor]] = []
+    kept: list[Remembered] = []
+    _all_kept.append(kept)
 
     @wraps(function)
     def remembered(*arguments: Tensor, **named: object) -> Tensor:

@@ -26,9 +26,11 @@ def choose_part(variants: Iterable[Variant], name: str | None = None) -> str:
     """The name of the part that a comparison drives: `name` if it has one, else its change's first that is measured.
 
     Raises:
-        UserError: the change of some variant has no such part.
+        UserError: the change of some variant has no such part, or a variant runs in a live server only.
     """
     variants = tuple(variants)
+    for variant in variants:
+        _refuse_fault(variant)
     changes = [variant.change for variant in variants if variant.change is not None]
     if name is None:
         parts = sorted((part for change in changes[:1] for part in PARTS.get(change, ())), key=lambda p: not p.measured)
@@ -65,9 +67,15 @@ def driver_class(variant: Variant, part: str, change: int | None = None) -> type
     Raises:
         UserError: there is no such part, or vLLM's own code for it cannot be driven.
     """
+    _refuse_fault(variant)
     found = find_part(variant.change or change, part)
     if variant.kind == "pr":
         return load(found.ours)
     if found.oracle is None:
         raise UserError(f"{variant}: its part {part!r} cannot be driven: {found.reason}")
     return load(found.oracle)
+
+
+def _refuse_fault(variant: Variant) -> None:
+    if variant.kind == "fault":
+        raise UserError(f"{variant}: a fault breaks the builder of a live server; it is for gdnbench serve")

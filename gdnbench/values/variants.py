@@ -4,7 +4,7 @@
     vllm@0.29.0      the code of a release
     path:DIR         the code of a vLLM checkout
     limit            our own idea of the fastest builder (not built yet)
-    fault:NAME       a builder broken on purpose (not built yet)
+    fault:NAME       the server's own builder, broken on purpose (`gdnbench.plugin.faults`); in a live server only
 
 A suffix makes any of them slower by a busy wait: `+2%` of what the variant itself takes, or `+0.5us` a step.
 """
@@ -19,7 +19,7 @@ from typing import Literal
 
 from gdnbench.values.errors import UserError
 
-Kind = Literal["pr", "vllm", "path"]
+Kind = Literal["pr", "vllm", "path", "fault"]
 Side = Literal["before", "after"]
 
 FORMS = "prN.before, prN.after, vllm@X.Y.Z, path:DIR, each with an optional +P% or +Nus"
@@ -51,10 +51,11 @@ class Variant:
     """One way to build metadata; `str()` gives back its spelling.
 
     Attributes:
-        kind: `pr` (ours), `vllm` (a release) or `path` (a checkout).
+        kind: `pr` (ours), `vllm` (a release), `path` (a checkout) or `fault`.
         change, side: of a `pr`.
         release: of a `vllm`.
         path: of a `path`, as it was given.
+        fault: the name of a `fault`.
         handicap: how much slower it is made, if at all.
     """
 
@@ -63,6 +64,7 @@ class Variant:
     side: Side | None = None
     release: str | None = None
     path: str | None = None
+    fault: str | None = None
     handicap: Handicap | None = None
 
     def __str__(self) -> str:
@@ -70,6 +72,7 @@ class Variant:
             "pr": f"pr{self.change}.{self.side}",
             "vllm": f"vllm@{self.release}",
             "path": f"path:{self.path}",
+            "fault": f"fault:{self.fault}",
         }[self.kind]
         return base + ("" if self.handicap is None else str(self.handicap))
 
@@ -81,7 +84,7 @@ class Variant:
     @property
     def vllm(self) -> str | None:
         """Whose vLLM must be importable: `0.29.0`, `path:DIR`, or None for ours. One process holds one at most."""
-        return {"pr": None, "vllm": self.release, "path": f"path:{self.path}"}[self.kind]
+        return {"vllm": self.release, "path": f"path:{self.path}"}.get(self.kind)
 
     @property
     def state(self) -> str:
@@ -91,6 +94,7 @@ class Variant:
 
 _HANDICAP = re.compile(r"\+(?P<amount>\d+(?:\.\d+)?)(?P<unit>%|us)$")
 _PULL_REQUEST = re.compile(r"pr(?P<change>\d{1,9})\.(?P<side>before|after)")
+_FAULT = re.compile(r"fault:(?P<fault>[a-z0-9]+(?:-[a-z0-9]+)*)")
 _RELEASE = re.compile(r"vllm@(?P<release>\d{1,4}\.\d{1,4}\.\d{1,4}(?:\.post\d{1,3})?)")
 
 
@@ -109,8 +113,12 @@ def parse(text: str, changes: Collection[int] | None = None) -> Variant:
     base, handicap = text.strip(), None
     if match := _HANDICAP.search(base):
         base, handicap = base[: match.start()], _handicap(text, match)
-    if base == "limit" or base.startswith("fault:"):
-        raise VariantError(f"variant {text!r}: this version does not build `limit` and `fault:` yet; use {FORMS}")
+    if base == "limit":
+        raise VariantError(f"variant {text!r}: this version does not build `limit` yet; use {FORMS}")
+    if base.startswith("fault:"):
+        if not (match := _FAULT.fullmatch(base)):
+            raise VariantError(f"variant {text!r}: a fault is written fault:NAME, of small letters, digits and hyphens")
+        return Variant("fault", fault=match["fault"], handicap=handicap)
     if base.startswith("path:"):
         if not base.removeprefix("path:"):
             raise VariantError(f"variant {text!r}: a checkout's folder must follow path:")

@@ -18,6 +18,8 @@ CHANGES = (40654, 41873, 51913, 52078)
         ("vllm@0.29.0", Variant("vllm", release="0.29.0")),
         ("vllm@0.29.0+0.5us", Variant("vllm", release="0.29.0", handicap=Handicap(0.5, "us"))),
         ("path:/src/vllm", Variant("path", path="/src/vllm")),
+        ("fault:rotated-states", Variant("fault", fault="rotated-states")),
+        ("fault:crash+2%", Variant("fault", fault="crash", handicap=Handicap(2, "%"))),
         ("path:/src/c++/vllm+12us", Variant("path", path="/src/c++/vllm", handicap=Handicap(12, "us"))),
     ],
 )
@@ -38,7 +40,8 @@ def test_spelling_is_read_and_given_back(text: str, variant: Variant) -> None:
         ("path:+2%", "folder"),
         ("limit", "does not build"),
         ("limit+2%", "does not build"),
-        ("fault:rotate", "does not build"),
+        ("fault:", "fault:NAME"),
+        ("fault:Rotated states", "fault:NAME"),
         ("pr51913.after+2", "+2% or +0.5us"),
         ("pr51913.after+0%", "between"),
         ("pr51913.after+10000000us", "between"),

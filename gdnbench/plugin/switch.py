@@ -1,0 +1,168 @@
+"""The switch inside the server: which side builds, held from a step's begin to its end, and what is counted of it.
+
+This is the hot path. It touches host integers and the mapped file alone, never a tensor: nothing is asked of a device.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from math import log
+from time import perf_counter_ns
+from typing import Any, Protocol
+
+from gdnbench.plugin import layout
+from gdnbench.plugin.control import Control
+from gdnbench.plugin.sides import Side
+from gdnbench.plugin.staging import is_staged
+from gdnbench.values.coverage import Kind
+
+BUCKETS_PER_E = 1 / log(layout.BUCKET_RATIO)
+LAST_BUCKET = layout.BUCKETS - 1
+BLOCK_MASK = layout.MOST_BLOCKS - 1
+
+DECODE, PREFILL, MIXED, SPECULATIVE = (
+    layout.cell_at(0, kind, False) - layout.role_at(0)
+    for kind in (Kind.DECODE, Kind.PREFILL, Kind.MIXED, Kind.SPECULATIVE)
+)
+
+
+class Comparing(Protocol):
+    """Builds with both sides: see `gdnbench.plugin.comparison`."""
+
+    def __call__(self, builder: Any, sides: Sequence[Side], arguments: Sequence[Any]) -> tuple[Any, int]: ...
+
+
+class Switch:
+    """One per process that builds.
+
+    Args:
+        control: the mapped file.
+        compare: builds with both sides; gives what the engine gets, and bits of the fields that differed.
+        forget: drops what variants remember between steps.
+    """
+
+    __slots__ = (
+        "_base",
+        "_built",
+        "_command",
+        "_commands",
+        "_compare",
+        "_compares",
+        "_forget",
+        "_in_step",
+        "_known",
+        "_observes",
+        "_roles",
+        "_side",
+        "_words",
+    )
+
+    def __init__(self, control: Control, compare: Comparing, forget: Callable[[], None]) -> None:
+        self._roles = len(control.roles)
+        self._commands = self._words = control.words
+        self._compare = compare
+        self._forget = forget
+        self._known: set[Any] = set()
+        self._in_step = False
+        self._built = 0
+        self._side = -1
+        self._latch(self._commands[layout.COMMAND])
+
+    def count_aside(self) -> None:
+        """From now on counts go to memory that nobody reads: of several workers the first speaks for all."""
+        self._words = memoryview(bytearray(layout.file_size(self._roles))).cast("Q")
+
+    def begin(self) -> None:
+        """A step begins: whatever the command is now holds until it ends."""
+        words = self._words
+        command = self._commands[layout.COMMAND]
+        if command != self._command:
+            self._latch(command)
+        words[self._base + layout.BEGUN] += 1
+        self._built = 0
+        self._in_step = True
+
+    def end(self) -> None:
+        """A step has come back."""
+        words, base = self._words, self._base
+        self._in_step = False
+        words[base + layout.ENDED] += 1
+        if self._built:
+            words[base + layout.BUILT] += 1
+        if self._commands[layout.COMMAND] != self._command:
+            words[base + layout.MIXED] += 1
+
+    def build(self, builder: Any, sides: Sequence[Side], arguments: Sequence[Any]) -> Any:
+        """One build of one builder by the side whose turn it is.
+
+        Args:
+            builder: vLLM's.
+            sides: its sides, as `make_sides` gives them.
+            arguments: of its `build`, all five.
+        """
+        if not self._in_step:
+            return self._outside(sides, arguments)
+        if self._compares:
+            return self._compared(builder, sides, arguments)
+        if not self._observes:
+            return sides[self._side](*arguments)
+        side = sides[self._side]
+        started = perf_counter_ns()
+        metadata = side(*arguments)
+        took = perf_counter_ns() - started
+
+        if metadata.num_prefills:
+            cell = MIXED if metadata.num_decodes or metadata.num_spec_decodes else PREFILL
+        else:
+            cell = SPECULATIVE if metadata.num_spec_decodes else DECODE
+            if is_staged(builder, metadata):
+                cell += layout.CELL_WORDS
+        words, base = self._words, self._base
+        cell += base
+        bucket = int(log(took | 1) * BUCKETS_PER_E)
+        words[cell] += took
+        words[cell + 1 + (bucket if bucket < LAST_BUCKET else LAST_BUCKET)] += 1
+        words[base + layout.STAMPED] += 1
+        if self._commands[layout.COMMAND] != self._command:
+            words[base + layout.STRAYED] += 1
+        if builder not in self._known:
+            self._known.add(builder)
+            words[layout.GROUPS] = len(self._known)
+        self._built += 1
+        return metadata
+
+    def _latch(self, command: int) -> None:
+        """Takes a command over."""
+        words = self._words
+        role = command & 0xFF
+        nobody = role == layout.NOBODY
+        side = self._roles if nobody else role
+        self._command = command
+        self._base = layout.role_at(side)
+        self._observes = bool(command & layout.OBSERVE)
+        self._compares = bool(command & layout.COMPARE)
+        if side != self._side:
+            self._forget()
+        self._side = side
+        block = command >> layout.BLOCK_SHIFT
+        if block != words[layout.BLOCK]:
+            for number in range(self._roles + 1):
+                words[layout.role_at(number) + layout.STAMPED] = 0
+            words[layout.BLOCK] = block
+
+    def _outside(self, sides: Sequence[Side], arguments: Sequence[Any]) -> Any:
+        """A build outside of a step, as profile runs and captures have: by the command as it is, counted apart."""
+        command = self._commands[layout.COMMAND]
+        if command != self._command:
+            self._latch(command)
+        self._words[self._base + layout.OUTSIDE] += 1
+        return sides[self._side](*arguments)
+
+    def _compared(self, builder: Any, sides: Sequence[Side], arguments: Sequence[Any]) -> Any:
+        words, base = self._words, self._base
+        metadata, differing = self._compare(builder, sides, arguments)
+        words[base + layout.COMPARED] += 1
+        if differing:
+            words[base + layout.DIFFERENT] += 1
+            words[base + layout.FIELDS] |= differing
+        return metadata
