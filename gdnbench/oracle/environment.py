@@ -40,9 +40,7 @@ class ReleaseProcess:
         return [str(self.python), "-m", module, *arguments]
 
 
-def release_process(
-    release: str, *, whole: bool = False, device: str = "cpu", say: Say = quiet
-) -> ReleaseProcess:
+def release_process(release: str, *, whole: bool = False, device: str = "cpu", say: Say = quiet) -> ReleaseProcess:
     """The process of a release, its files fetched where the cache lacks them.
 
     Args:

@@ -1,0 +1,315 @@
+"""A live vLLM server: started on the loopback with a port and a key of its own, watched, and ended with all it started.
+
+with Server(process, setting, directory) as server:
+    server.start()
+    ...server.url, server.key...
+"""
+
+from __future__ import annotations
+
+import http.client
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from random import SystemRandom
+
+from gdnbench.campaign.processes import PythonProcess
+from gdnbench.serving import metrics
+from gdnbench.serving.failures import ServerFailed, cause_in, last_line
+from gdnbench.serving.metrics import ServerMetrics
+from gdnbench.serving.plan import ServerSetting
+from gdnbench.serving.process_tree import marked
+from gdnbench.serving.warden import GRACE_S, KILL_S, LEFTOVER_GRACE_S
+
+__all__ = ["Server", "ServerFailed"]
+
+HOST = "127.0.0.1"
+MODEL_NAME = "served"
+"""What requests call the model, so that they are the same wherever it lies."""
+PORTS = range(20_000, 32_000)
+"""Below those that the system gives to outgoing connections, which could take one while the server starts."""
+MARK = "GDNBENCH_SERVER"
+
+START_TIMEOUT_S = 900.0
+ANSWER_S = 10.0
+"""In which a live server answers /health and /metrics, busy or not."""
+POLL_S = 0.2
+
+_ENV = {
+    "VLLM_LOGGING_LEVEL": "INFO",
+    "SPT_NOENV": "1",  # else the title that a process gives itself overwrites the environment by which it is found
+}
+
+
+class Server:
+    """One server.
+
+    Args:
+        process: the Python of its release.
+        setting: what it serves and how.
+        directory: for its log, `server.log`; made if need be.
+        cores: what the whole server is bound to; None to leave that to the system.
+        env: further environment variables; they win over all others.
+        port: to listen on; None for a free one.
+        start_timeout_s: after which a start counts as hung.
+        explain: asked why the server failed before its log is; for what a plugin wrote down.
+
+    Attributes:
+        url: of its root, without a slash at the end.
+        key: that requests must bring.
+        model_name: what requests call the model.
+        command: its arguments without key and port.
+        log: everything that it printed.
+        start_s: from start to ready, seconds; 0 before.
+    """
+
+    def __init__(
+        self,
+        process: PythonProcess,
+        setting: ServerSetting,
+        directory: Path,
+        *,
+        cores: tuple[int, ...] | None = None,
+        env: Mapping[str, str] | None = None,
+        port: int | None = None,
+        start_timeout_s: float = START_TIMEOUT_S,
+        explain: Callable[[], str | None] = lambda: None,
+    ) -> None:
+        self.setting = setting
+        self.cores = cores
+        self.log = directory / "server.log"
+        self.key = secrets.token_hex(16)
+        self.model_name = MODEL_NAME
+        self.command = _arguments(setting)
+        self.start_s = 0.0
+        self._process = process
+        self._env = dict(env or {})
+        self._port = port
+        self._start_timeout_s = start_timeout_s
+        self._explain = explain
+        self._mark = secrets.token_hex(8)
+        self._warden: subprocess.Popen[bytes] | None = None
+        self._begun = 0.0
+        self._kills = 0
+
+    def __enter__(self) -> Server:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.stop()
+
+    @property
+    def port(self) -> int:
+        assert self._port is not None, "the server was not started"
+        return self._port
+
+    @property
+    def url(self) -> str:
+        return f"http://{HOST}:{self.port}"
+
+    def start(self) -> None:
+        """Start the server and wait until it is ready.
+
+        Raises:
+            ServerFailed: it cannot be started, died, or was not ready in time.
+        """
+        self.launch()
+        self.wait_ready()
+
+    def launch(self) -> None:
+        """Start the server and do not wait.
+
+        Raises:
+            ServerFailed: no port or no room for its log.
+        """
+        self._port = _free_port(self._port)
+        self._begun, self._kills = time.monotonic(), _oom_kills()
+        env = {**self._process.env, **_ENV, **self.setting.settings, **self._env}
+        env |= {"VLLM_API_KEY": self.key, MARK: self._mark}
+        command = [*self._warden_command(), *self._process.command("vllm.entrypoints.openai.api_server")]
+        command += [*self.command, "--host", HOST, "--port", str(self._port)]
+        try:
+            self.log.parent.mkdir(parents=True, exist_ok=True)
+            with self.log.open("wb") as log:
+                self._warden = subprocess.Popen(
+                    command,
+                    env=env,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=log,
+                    start_new_session=True,
+                )
+        except OSError as error:
+            raise ServerFailed(f"the server cannot be started: {error.strerror}: {error.filename}") from None
+
+    def wait_ready(self) -> None:
+        """Wait until a launched server is ready.
+
+        Raises:
+            ServerFailed: it died, or was not ready in time.
+        """
+        while not self._healthy(1.0):
+            self._check_alive("did not start")
+            if time.monotonic() - self._begun > self._start_timeout_s:
+                raise self._failed(
+                    f"was not ready in {self._start_timeout_s:g} s", f"its last line: {last_line(self.log)}"
+                )
+            time.sleep(POLL_S)
+        if self._get("/v1/models", ANSWER_S)[0] != http.client.OK:
+            raise self._failed("does not know its key", f"another server answers on port {self.port}")
+        self.start_s = round(time.monotonic() - self._begun, 3)
+
+    def check(self) -> None:
+        """Make sure that the server lives and answers.
+
+        Raises:
+            ServerFailed: it died, or does not answer.
+        """
+        self._check_alive("died while running")
+        if not self._healthy(ANSWER_S):
+            time.sleep(2 * POLL_S)  # a server whose engine died answers so before it ends
+            self._check_alive("died while running")
+            raise self._failed("does not answer", f"no answer of /health in {ANSWER_S:g} s")
+
+    def metrics(self) -> ServerMetrics:
+        """The server's counters.
+
+        Raises:
+            ServerFailed: it died, or does not answer.
+        """
+        try:
+            status, text = self._get("/metrics", ANSWER_S)
+        except OSError:
+            self.check()
+            raise self._failed("does not answer", f"no answer of /metrics in {ANSWER_S:g} s") from None
+        if status != http.client.OK:
+            raise self._failed("does not answer", f"/metrics gave status {status}")
+        return metrics.parse(text)
+
+    def wait_idle(self, timeout_s: float = 60.0) -> ServerMetrics:
+        """Wait until no request is in the server; its counters then.
+
+        Raises:
+            ServerFailed: it died, hangs, or was not idle in time.
+        """
+        deadline = time.monotonic() + timeout_s
+        while not (found := self.metrics()).idle:
+            if time.monotonic() > deadline:
+                raise self._failed(f"was not idle in {timeout_s:g} s", f"{found.running} requests are running")
+            time.sleep(POLL_S / 4)
+        return found
+
+    def alive(self) -> bool:
+        """Whether its first process runs."""
+        return self._warden is not None and self._warden.poll() is None
+
+    def hung(self, seconds: float) -> ServerFailed:
+        """What to raise when its requests made no progress for so long."""
+        return self._failed("hangs", f"no request made progress in {seconds:g} s")
+
+    def stop(self) -> None:
+        """End the server and every process that it started; nothing happens if it does not run."""
+        warden = self._warden
+        if warden is None:
+            return
+        assert warden.stdin is not None and warden.stdout is not None
+        with suppress(OSError):
+            warden.stdin.close()
+        try:
+            warden.wait(GRACE_S + LEFTOVER_GRACE_S + KILL_S + 5)
+        except subprocess.TimeoutExpired:
+            warden.kill()
+            warden.wait()
+        warden.stdout.close()
+        for pid in marked(MARK, self._mark):  # there are some only if the warden was killed
+            with suppress(ProcessLookupError):
+                os.kill(pid, signal.SIGKILL)
+        self._warden = None
+
+    def pids(self) -> list[int]:
+        """All processes that belong to the server, the warden among them."""
+        return marked(MARK, self._mark)
+
+    def _warden_command(self) -> list[str]:
+        cores = [] if self.cores is None else ["--cores", ",".join(map(str, self.cores))]
+        return [*self._process.command("gdnbench.serving.warden"), *cores, "--"]
+
+    def _check_alive(self, what: str) -> None:
+        if self.alive():
+            return
+        status = self._status()
+        raise self._failed(f"{what} ({_ending(status)})", self._oom() if status == -signal.SIGKILL else None)
+
+    def _status(self) -> int | None:
+        """How the server's first process ended, as the warden told; None if the warden itself was killed."""
+        if self._warden is None or self._warden.stdout is None:
+            return None
+        told = [json.loads(line) for line in self._warden.stdout.read().splitlines()]
+        return next((line["status"] for line in told if "status" in line), None)
+
+    def _oom(self) -> str | None:
+        return "the kernel killed for lack of memory" if _oom_kills() > self._kills else None
+
+    def _failed(self, what: str, otherwise: str | None = None) -> ServerFailed:
+        cause = self._explain() or cause_in(self.log) or otherwise or f"its last line: {last_line(self.log)}"
+        return ServerFailed(f"the server {what}: {cause}; its log: {self.log}")
+
+    def _healthy(self, timeout_s: float) -> bool:
+        try:
+            return self._get("/health", timeout_s)[0] == http.client.OK
+        except OSError:
+            return False
+
+    def _get(self, path: str, timeout_s: float) -> tuple[int, str]:
+        connection = http.client.HTTPConnection(HOST, self.port, timeout=timeout_s)
+        try:
+            connection.request("GET", path, headers={"Authorization": f"Bearer {self.key}"})
+            response = connection.getresponse()
+            return response.status, response.read().decode(errors="replace")
+        except http.client.HTTPException as error:
+            raise OSError(str(error)) from None
+        finally:
+            connection.close()
+
+
+def _arguments(setting: ServerSetting) -> tuple[str, ...]:
+    speculative = setting.speculative
+    drafts = () if speculative is None else ("--speculative-config", json.dumps(dict(speculative), sort_keys=True))
+    return ("--model", setting.model, "--served-model-name", MODEL_NAME, *setting.flags, *drafts)
+
+
+def _free_port(port: int | None) -> int:
+    """A port of the loopback that nobody listens on: the given one, or any.
+
+    Raises:
+        ServerFailed: it is taken, or none is free.
+    """
+    ports = SystemRandom().sample(PORTS, 100) if port is None else [port]
+    for candidate in ports:
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind((HOST, candidate))
+            return candidate
+    taken = f"port {port} is taken by another process" if port else "no free port on the loopback"
+    raise ServerFailed(f"the server cannot be started: {taken}")
+
+
+def _ending(status: int | None) -> str:
+    if status is None:
+        return "its warden was killed"
+    return signal.Signals(-status).name if status < 0 else f"status {status}"
+
+
+def _oom_kills() -> int:
+    """How many processes the kernel has killed on this machine for lack of memory."""
+    with suppress(OSError, ValueError):
+        for line in Path("/proc/vmstat").read_text().splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0
