@@ -40,6 +40,24 @@ class Claim:
 
 
 @dataclass(frozen=True, slots=True)
+class LivePath:
+    """The steps of a live server that run what a change touched.
+
+    Attributes:
+        steps: in words.
+        kinds: the same by the names of `gdnbench.values.coverage`.
+        speculation: whether only a server that speculates has them.
+    """
+
+    steps: str
+    kinds: tuple[str, ...]
+    speculation: bool = False
+
+
+ANY_STEP = LivePath("any step", ("decode", "prefill", "mixed", "speculative"))
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """One pull request of vllm-project/vllm.
 
@@ -52,6 +70,7 @@ class Change:
         promises_equal: whether before and after must give the same metadata.
         not_judged_at: the levels that do not apply, each with the reason.
         claims: what was published.
+        live: the steps of a server that run the changed code; of no meaning where a server cannot judge it.
     """
 
     number: int
@@ -64,6 +83,7 @@ class Change:
     foreign: tuple[str, ...] = ()
     not_judged_at: dict[Level, str] = field(default_factory=dict)
     claims: tuple[Claim, ...] = ()
+    live: LivePath = ANY_STEP
 
     @property
     def primary(self) -> str:
@@ -147,6 +167,7 @@ CATALOG: dict[int, Change] = {
             foreign=("the zero before the chunk offsets is asked for instead of being made of a list",),
             scenarios=_DECODES + _SPECULATIVE,
             promises_equal=True,
+            live=LivePath("steps without a prefill", ("decode", "speculative")),
             claims=(
                 Claim("54 us saved per build on decode, profiled", "step_time", "us", setting=H200),
                 Claim("+7 % output throughput", "output_throughput", "tok/s", 184.07, 197.50, 1, H200),
@@ -164,6 +185,7 @@ CATALOG: dict[int, Change] = {
             releases=("0.28.0", "0.29.0"),
             scenarios=_SPECULATIVE + _DRAFT_EDGES,
             promises_equal=True,
+            live=LivePath("steps with drafts", ("speculative", "mixed"), speculation=True),
             claims=(Claim("about +1 % throughput under concurrency", "output_throughput", "tok/s", setting=H200),),
         ),
         Change(

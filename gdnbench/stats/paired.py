@@ -84,7 +84,7 @@ def judge(comparison: Comparison, control: Comparison | None = None, alpha: floa
 
 def judge_rows(
     comparisons: Sequence[Comparison],
-    control: Comparison | Sequence[Comparison] | None = None,
+    control: Comparison | Sequence[Comparison | None] | None = None,
     alpha: float = ALPHA,
 ) -> list[Judgement]:
     """Rows judged together, in the order given.
@@ -92,10 +92,11 @@ def judge_rows(
     Args:
         comparisons: all rows of one report.
         control: identical code on both sides, measured in the same launches: the noise for `smallest_detectable`; one
-            for all rows, or one for each. Without one, a row's own scatter about its median serves.
+            for all rows, or one (or None) for each. Without one, a row's own scatter about its median serves.
         alpha: the error over the rows of a family together.
     """
     rows = len(comparisons)
+    controls: list[Comparison | None]
     controls = [control] * rows if control is None or isinstance(control, Comparison) else list(control)
     if len(controls) != rows:
         raise ValueError(f"{rows} rows and {len(controls)} controls")

@@ -83,4 +83,34 @@ HOST_OPS = _count("host_ops", "host tensor operations", "none")
 COST_METRICS = (SYNCS, D2H, H2D_PAGEABLE, H2D_PINNED, DEVICE_OPS, ALLOC_BYTES, HOST_OPS)
 """In order of importance."""
 
-METRICS = {metric.tag: metric for metric in (*STEP_METRICS, *COST_METRICS)}
+
+def _rate(tag: str, title: str, unit: str) -> Metric:
+    # 1 %: the smallest gain in throughput that an author of these changes has claimed.
+    return Metric(tag, title, unit, "sampled", direction="higher", floor_percent=1.0)
+
+
+def _latency(tag: str, title: str, floor: float, floor_percent: float) -> Metric:
+    return Metric(tag, title, "ms", "sampled", floor=floor, floor_percent=floor_percent)
+
+
+OUTPUT_THROUGHPUT = _rate("output_throughput", "output tokens per second", "tok/s")
+TOTAL_THROUGHPUT = _rate("total_token_throughput", "prompt and output tokens per second", "tok/s")
+REQUEST_THROUGHPUT = _rate("request_throughput", "requests per second", "req/s")
+
+# Per token and per step: 1 %, as of throughput, whose inverses they are, so that one change never passes one floor
+# and misses the other; and 20 us, within which a client's event loop wakes up. Per request: 0.2 ms, a round trip on
+# the loopback; of the first token 2 %, for it is one sample a request where the others average many steps.
+TTFT = _latency("ttft", "time to the first token", 0.2, 2.0)
+TPOT = _latency("tpot", "time per output token after the first", 0.02, 1.0)
+ITL = _latency("itl", "time between streamed chunks", 0.02, 1.0)
+E2EL = _latency("e2el", "time from request to last token", 0.2, 1.0)
+
+ACCEPTANCE_LENGTH = _rate("acceptance_length", "tokens per step of a request", "tokens")
+"""Of speculation. Which drafts are accepted is no doing of a metadata builder: it may not claim a change of it."""
+
+THROUGHPUTS = (OUTPUT_THROUGHPUT, TOTAL_THROUGHPUT, REQUEST_THROUGHPUT)
+LATENCIES = (TTFT, TPOT, ITL, E2EL)
+SERVING_METRICS = (*THROUGHPUTS, *LATENCIES, ACCEPTANCE_LENGTH)
+"""Of a live server, by the names of vLLM's benchmark; the one that decides first."""
+
+METRICS = {metric.tag: metric for metric in (*STEP_METRICS, *COST_METRICS, *SERVING_METRICS)}

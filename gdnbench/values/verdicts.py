@@ -82,13 +82,13 @@ class Judgement:
 
     def to_json(self) -> Json:
         return {
-            "ratio": _number(self.ratio),
-            "ci": None if self.interval is None else [_number(end) for end in self.interval],
+            "ratio": finite(self.ratio),
+            "ci": None if self.interval is None else [finite(end) for end in self.interval],
             "launches": self.launches,
             "verdict": self.verdict.value,
-            "smallest_detectable": _number(self.smallest_detectable),
-            "p_value": _number(self.p_value),
-            "p_adjusted": _number(self.p_adjusted),
+            "smallest_detectable": finite(self.smallest_detectable),
+            "p_value": finite(self.p_value),
+            "p_adjusted": finite(self.p_adjusted),
             "more_launches": self.more_launches,
             "reason": self.reason,
             "warnings": [caveat.to_json() for caveat in self.warnings],
@@ -122,8 +122,8 @@ class StepRow:
             "metric": self.metric.tag,
             "unit": self.metric.unit,
             "primary": self.primary,
-            "before": _number(self.before),
-            "after": _number(self.after),
+            "before": finite(self.before),
+            "after": finite(self.after),
             **self.judgement.to_json(),
         }
 
@@ -194,6 +194,6 @@ class CostResult:
         }
 
 
-def _number(value: float | None) -> float | None:
+def finite(value: float | None) -> float | None:
     """JSON has no infinity and no NaN: both become null."""
     return value if value is not None and math.isfinite(value) else None

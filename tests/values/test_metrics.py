@@ -2,11 +2,11 @@ import math
 
 import pytest
 
-from gdnbench.values.metrics import COST_METRICS, HOST_TIME, METRICS, STEP_METRICS, Metric
+from gdnbench.values.metrics import COST_METRICS, HOST_TIME, METRICS, SERVING_METRICS, STEP_METRICS, Metric
 
 
 def test_every_metric_is_found_by_its_tag_and_has_an_own_one():
-    assert len(METRICS) == len(STEP_METRICS) + len(COST_METRICS)
+    assert len(METRICS) == len(STEP_METRICS) + len(COST_METRICS) + len(SERVING_METRICS)
     assert METRICS["host_time"] is HOST_TIME
 
 

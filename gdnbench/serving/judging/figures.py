@@ -1,0 +1,199 @@
+"""From the blocks of launches to one figure a side and launch, and the log ratios that are judged.
+
+`switch`: all sides take turns on the same requests, so each round gives a ratio, and a launch's is their median. Where
+a figure needs many samples (p99, tokens per step), the samples of a side's blocks are taken together.
+
+`apart`: a side's blocks in its server are one pass. Rates are totals: all tokens by all seconds. A mean is that of all
+samples, from the blocks' means weighted by their samples. A median is the weighted median of the blocks' medians: half
+of the samples lie in blocks below it; blocks are alike in size, and the same requests make them on both sides. The
+control is a server against the next one, where both run the same side: from one launch to the following.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median
+
+from gdnbench.campaign.turns import AFTER, BEFORE, CONTROL
+from gdnbench.serving.judging.rounds import blocks_of, rounds
+from gdnbench.serving.plan import ServePlan
+from gdnbench.serving.records import Block, ServeLaunch
+from gdnbench.stats.paired import Comparison
+from gdnbench.values.metrics import ACCEPTANCE_LENGTH, LATENCIES, OUTPUT_THROUGHPUT, THROUGHPUTS, Metric
+from gdnbench.values.serving import Statistic
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A metric and its statistic."""
+
+    metric: Metric
+    statistic: Statistic
+
+    @property
+    def key(self) -> str:
+        """vLLM's name for it in a block's figures."""
+        return self.metric.tag if self.statistic == "rate" else f"{self.statistic}_{self.metric.tag}_ms"
+
+    @property
+    def primary(self) -> bool:
+        return self.metric is OUTPUT_THROUGHPUT
+
+    def of(self, block: Block) -> float | None:
+        """A block's own figure; None where there is none that could be divided by."""
+        value = block.figures.get(self.key)
+        return value if value is not None and math.isfinite(value) and value > 0 else None
+
+
+ACCEPTANCE = Figure(ACCEPTANCE_LENGTH, "mean")
+STATISTICS: tuple[Statistic, ...] = ("mean", "median", "p99")
+FIGURES = (
+    *(Figure(metric, "rate") for metric in THROUGHPUTS),
+    *(Figure(metric, statistic) for metric in LATENCIES for statistic in STATISTICS),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Replicate:
+    """One launch of one row: both sides' figures, and the log ratio that counts."""
+
+    before: float
+    after: float
+    log_ratio: float
+    before_first: bool | None = None
+
+
+def compared(plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, figure: Figure) -> Comparison:
+    """Before against after."""
+    return _comparison(figure, (_replicate(plan, one, concurrency, figure, AFTER) for one in launches))
+
+
+def control(plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, figure: Figure) -> Comparison | None:
+    """The same code against itself; None where nothing was measured twice."""
+    if CONTROL in plan.sides:
+        found = [_replicate(plan, one, concurrency, figure, CONTROL) for one in launches]
+    else:
+        found = [_neighbours(*pair, concurrency, figure) for pair in pairwise(launches)]
+    comparison = _comparison(figure, found)
+    return comparison if comparison.launches else None
+
+
+def samples(launches: Sequence[ServeLaunch], concurrency: int, figure: Figure) -> int | None:
+    """How many samples a figure has in a launch, on the side with the fewest; None for rates."""
+    if figure.metric not in LATENCIES:
+        return None
+    counts = [
+        sum(block.samples.get(figure.metric.tag, 0) for block in blocks_of(launch, concurrency, role))
+        for launch in launches
+        for role in (BEFORE, AFTER)
+    ]
+    return min(counts, default=0)
+
+
+def _comparison(figure: Figure, replicates: Iterable[Replicate | None]) -> Comparison:
+    found = [one for one in replicates if one is not None]
+    orders = tuple(one.before_first for one in found if one.before_first is not None)
+    return Comparison(
+        metric=figure.metric,
+        log_ratios=tuple(one.log_ratio for one in found),
+        before=tuple(one.before for one in found),
+        after=tuple(one.after for one in found),
+        primary=figure.primary,
+        before_first=orders if len(orders) == len(found) else None,
+    )
+
+
+def _replicate(plan: ServePlan, launch: ServeLaunch, concurrency: int, figure: Figure, role: str) -> Replicate | None:
+    before_first = None
+    if BEFORE in launch.order and role in launch.order:
+        before_first = launch.order.index(BEFORE) < launch.order.index(role)
+    if plan.method == "switch" and figure.statistic != "p99" and figure != ACCEPTANCE:
+        return _in_turns(launch, concurrency, figure, role, before_first)
+    sides = _whole(launch, concurrency, figure, BEFORE), _whole(launch, concurrency, figure, role)
+    return _ratio(*sides, before_first)
+
+
+def _in_turns(
+    launch: ServeLaunch, concurrency: int, figure: Figure, role: str, before_first: bool | None
+) -> Replicate | None:
+    pairs = [
+        (before, after)
+        for one in rounds([launch], concurrency)
+        if BEFORE in one.blocks and role in one.blocks
+        if (before := figure.of(one.blocks[BEFORE])) and (after := figure.of(one.blocks[role]))
+    ]
+    if not pairs:
+        return None
+    before, after = (median(values) for values in zip(*pairs, strict=True))
+    return Replicate(before, after, median(math.log(b / a) for a, b in pairs), before_first)
+
+
+def _neighbours(earlier: ServeLaunch, later: ServeLaunch, concurrency: int, figure: Figure) -> Replicate | None:
+    """The last server of a launch against the first of the next, if they ran the same side."""
+    role = earlier.order[-1]
+    if later.number != earlier.number + 1 or later.order[0] != role:
+        return None
+    return _ratio(_whole(earlier, concurrency, figure, role), _whole(later, concurrency, figure, role))
+
+
+def _ratio(before: float | None, after: float | None, before_first: bool | None = None) -> Replicate | None:
+    if before is None or after is None:
+        return None
+    return Replicate(before, after, math.log(after / before), before_first)
+
+
+def _whole(launch: ServeLaunch, concurrency: int, figure: Figure, role: str) -> float | None:
+    """A side's figure of all its blocks of a launch together; None where there is none that could be divided by."""
+    blocks = blocks_of(launch, concurrency, role)
+    if figure == ACCEPTANCE:
+        return _tokens_per_step(blocks)
+    if figure.statistic == "p99":
+        return _pooled_p99(launch, concurrency, figure, role)
+    if figure.statistic == "rate":
+        seconds = sum(block.duration_s for block in blocks)
+        amount = sum(_AMOUNTS[figure.metric.tag](block) for block in blocks)
+        return amount / seconds if amount > 0 and seconds > 0 else None
+    found = [(value, block.samples.get(figure.metric.tag, 0)) for block in blocks if (value := figure.of(block))]
+    if not sum(weight for _, weight in found):
+        return None
+    return _weighted_mean(found) if figure.statistic == "mean" else _weighted_median(found)
+
+
+_AMOUNTS: dict[str, Callable[[Block], int]] = {
+    "output_throughput": lambda block: block.output_tokens,
+    "total_token_throughput": lambda block: block.input_tokens + block.output_tokens,
+    "request_throughput": lambda block: block.completed,
+}
+
+
+def _tokens_per_step(blocks: Sequence[Block]) -> float | None:
+    found = [block.acceptance for block in blocks if block.acceptance is not None]
+    drafts = sum(one.drafts for one in found)
+    return 1 + sum(one.accepted for one in found) / drafts if drafts > 0 else None
+
+
+def _pooled_p99(launch: ServeLaunch, concurrency: int, figure: Figure, role: str) -> float | None:
+    for one in launch.pooled:
+        if (one.role, one.concurrency, one.metric) == (role, concurrency, figure.metric.tag):
+            return one.p99_ms if math.isfinite(one.p99_ms) and one.p99_ms > 0 else None
+    return None
+
+
+def _weighted_mean(found: Sequence[tuple[float, int]]) -> float:
+    return sum(value * weight for value, weight in found) / sum(weight for _, weight in found)
+
+
+def _weighted_median(found: Sequence[tuple[float, int]]) -> float:
+    """The value below and above which half of the weight lies; midway between two values that both do."""
+    half, below = sum(weight for _, weight in found) / 2, 0.0
+    in_order = sorted(found)
+    for place, (value, weight) in enumerate(in_order):
+        below += weight
+        if below > half:
+            return value
+        if below == half:
+            return (value + in_order[place + 1][0]) / 2
+    return in_order[-1][0]
