@@ -10,6 +10,7 @@ from gdnbench.cli import exits
 from gdnbench.cli.calibrate import calibrate
 from gdnbench.cli.conform import conform
 from gdnbench.cli.cost import cost
+from gdnbench.cli.data import data
 from gdnbench.cli.doctor import doctor
 from gdnbench.cli.evidence import evidence
 from gdnbench.cli.listing import listing
@@ -36,6 +37,7 @@ app.command()(calibrate)
 app.command()(evidence)
 app.command()(conform)
 app.command()(doctor)
+app.add_typer(data, name="data")
 
 
 def main() -> None:

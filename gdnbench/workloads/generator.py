@@ -16,7 +16,8 @@ from pathlib import Path
 from statistics import NormalDist
 from typing import Any, overload
 
-from gdnbench.oracle.cache import write_aside, writing
+from gdnbench.oracle.cache import write_aside
+from gdnbench.values.errors import EnvironmentMissing
 from gdnbench.workloads.conversations import HUMAN, Conversation
 from gdnbench.workloads.words import OPENINGS, SENTENCES, WORDS
 
@@ -78,8 +79,11 @@ class SharegptLike(Sequence[Conversation]):
             turns = [{"from": HUMAN[0], "value": one.prompt}, {"from": "gpt", "value": one.answer}]
             entries.append(json.dumps({"id": f"{NAME}-{index}", "conversations": turns}))
             done(index + 1)
-        with writing(path.parent):
+        try:
+            path.parent.mkdir(parents=True, exist_ok=True)
             write_aside(path, "[\n" + ",\n".join(entries) + "\n]\n")
+        except OSError as error:
+            raise EnvironmentMissing(f"cannot write {path} ({error.strerror or error})") from None
 
 
 def draw_lengths(lengths: Mapping[str, Any], chance: random.Random) -> tuple[int, int]:

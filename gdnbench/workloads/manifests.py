@@ -130,6 +130,13 @@ def manifest(name: str) -> Manifest:
     return known[name]
 
 
+def known(checksum: str) -> str | None:
+    """The data set and file that has this checksum, such as `gsm8k test.jsonl`."""
+    return next(
+        (f"{one.name} {file.name}" for one in manifests() for file in one.files if file.sha256 == checksum), None
+    )
+
+
 def sha256(path: Path, count: Count = uncounted) -> str:
     """The checksum of a file of any size, as hexadecimal digits."""
     digest = hashlib.sha256()

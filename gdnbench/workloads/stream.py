@@ -34,7 +34,18 @@ class DamagedFile(UserError):  # noqa: N818 - what the file is, not a fault of o
 
     def __init__(self, path: Path, fault: Fault, size: int, digest: str, entries: int) -> None:
         super().__init__(f"{path}: {fault.what} ({size} bytes, sha256 {digest})")
-        self.fault, self.bytes, self.sha256, self.entries = fault, size, digest, entries
+        self.path, self.fault, self.bytes, self.sha256, self.entries = path, fault, size, digest, entries
+
+    def to_json(self) -> dict[str, Any]:
+        return {
+            "path": str(self.path),
+            "sound": False,
+            "fault": self.fault.kind,
+            "what": self.fault.what,
+            "whole_entries": self.entries,
+            "bytes": self.bytes,
+            "sha256": self.sha256,
+        }
 
 
 class JsonFile:

@@ -12,7 +12,7 @@ from gdnbench.values.errors import UserError
 from gdnbench.values.verdicts import Caveat
 from gdnbench.workloads import generator
 from gdnbench.workloads.conversations import Conversation, conversations
-from gdnbench.workloads.manifests import manifests
+from gdnbench.workloads.manifests import known
 from gdnbench.workloads.selection import COUNTED, Limits, Request, Selection, select
 from gdnbench.workloads.stream import JsonFile
 from gdnbench.workloads.tokens import Tokens
@@ -71,7 +71,7 @@ def choose(
     else:
         file = JsonFile(dataset)
         pool = list(conversations(file, counts))
-        source = {"name": _known(file.sha256) or dataset.name, "bytes": file.bytes, "sha256": file.sha256}
+        source = {"name": known(file.sha256) or dataset.name, "bytes": file.bytes, "sha256": file.sha256}
     limits = Limits(max_prompt, max_total, output_len=output_len, strict=strict)
     chosen = select(pool, tokens.count, seed, prompts, limits, oversample)
     table = {"entries": 0, **counts, **chosen.counts}
@@ -126,8 +126,3 @@ def _warnings(chosen: Selection, asked: int) -> list[Caveat]:
         advice = "these are vLLM's own; to leave them out on both sides, choose strictly"
         found.append(Caveat("not-from-human", message, advice))
     return found
-
-
-def _known(sha256: str) -> str | None:
-    """The data set to which a file of that content belongs."""
-    return next((one.name for one in manifests() for file in one.files if file.sha256 == sha256), None)
