@@ -1,4 +1,4 @@
-"""A server campaign on disk: as `campaign.journal` has it, and the requests it sends, so that every launch sends them."""
+"""A server campaign on disk: as `campaign.journal` has it."""
 
 from __future__ import annotations
 

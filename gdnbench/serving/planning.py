@@ -194,3 +194,14 @@ def _cores(chosen: Preset) -> tuple[tuple[int, ...] | None, tuple[int, ...] | No
     if len(cores) == 1:
         return tuple(cores), tuple(cores)
     return tuple(cores[:-1]), (cores[-1],)
+
+
+def same_sides(plan: ServePlan, before: str | None, after: str | None) -> None:
+    """Check that a resumed campaign is the one that was asked for; its plan stands as it was made.
+
+    Raises:
+        UserError: other sides.
+    """
+    for role, text in ((BEFORE, before), (AFTER, after)):
+        if text is not None and str(parse(text)) != plan.sides[role]:
+            raise UserError(f"the campaign to resume has {plan.sides[role]} as its {role} side, not {text}")

@@ -58,14 +58,15 @@ _CPU = {
 }
 """One thread: with more, blocks of identical requests vary ten times as much on two cores."""
 
-_NO_CACHE = "--no-enable-prefix-caching"
-"""Prompts come again in every block: a prefix cache would answer for the prefill."""
+_ALWAYS = ("--no-enable-prefix-caching", "--disable-uvicorn-access-log")
+"""Prompts come again in every block, so a prefix cache would answer for the prefill; and a log line for each request
+tells nothing."""
 
 TINY_CPU = Preset(
     name="tiny-cpu",
     about="a GDN model of 1.65 million parameters on a CPU, eager",
     model=str(ROOT / "datasets" / "tiny-gdn"),
-    flags=("--enforce-eager", "--dtype", "bfloat16", "--max-num-seqs", "16", "--max-model-len", "2560", _NO_CACHE),
+    flags=("--enforce-eager", "--dtype", "bfloat16", "--max-num-seqs", "16", "--max-model-len", "2560", *_ALWAYS),
     settings=_CPU,
     speculative={"mtp": {"method": "mtp", "num_speculative_tokens": 2}},
     speculates=None,
@@ -79,7 +80,7 @@ QWEN_DFLASH = Preset(
     name="qwen3.6-dflash",
     about="the published setting: Qwen3.6-35B-A3B with the DFlash drafter, 8 drafts, on one H200",
     model="Qwen/Qwen3.6-35B-A3B",
-    flags=("--tensor-parallel-size", "1", "--max-num-seqs", "16", _NO_CACHE),
+    flags=("--tensor-parallel-size", "1", "--max-num-seqs", "16", *_ALWAYS),
     settings={},
     speculative={
         "dflash": {"method": "dflash", "model": "z-lab/Qwen3.6-35B-A3B-DFlash", "num_speculative_tokens": 8},

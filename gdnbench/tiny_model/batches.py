@@ -38,13 +38,19 @@ def batches(tokenizer: Tokenizer, size: int, seed: int) -> Iterator[Batch]:
         groups = [window[start : start + size] for start in range(0, len(window), size)]
         rng.shuffle(groups)
         for group in groups:
-            yield _padded(group, tokenizer.token_to_id(PADDING))
+            yield _padded(group, _token(tokenizer, PADDING))
 
 
 def _encoded(tokenizer: Tokenizer, problem: Problem) -> tuple[list[int], list[int]]:
     asked = tokenizer.encode(prompt(problem.question)).ids
     answered = tokenizer.encode(completion(problem)).ids
-    return asked, [*answered, tokenizer.token_to_id(END)]
+    return asked, [*answered, _token(tokenizer, END)]
+
+
+def _token(tokenizer: Tokenizer, text: str) -> int:
+    token = tokenizer.token_to_id(text)
+    assert token is not None, f"the tokenizer has no {text}"
+    return int(token)
 
 
 def _padded(group: list[tuple[list[int], list[int]]], padding: int) -> Batch:

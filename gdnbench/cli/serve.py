@@ -1,0 +1,113 @@
+"""gdnbench serve: throughput and latency of a live server, before against after."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from gdnbench.cli import exits
+
+EXAMPLES = """Examples:
+
+gdnbench serve pr51913.before pr51913.after --concurrency 1,16
+
+gdnbench serve pr52078.before pr52078.after --speculative mtp
+
+gdnbench serve pr51913.after pr51913.after+100us --concurrency 1
+
+gdnbench serve vllm@0.30.0 vllm@0.31.0 --launches 3"""
+
+
+def serve(
+    before: Annotated[str | None, typer.Argument(metavar="A", help="The before side, e.g. pr51913.before.")] = None,
+    after: Annotated[str | None, typer.Argument(metavar="B", help="The after side, e.g. vllm@0.29.0.")] = None,
+    concurrency: Annotated[str, typer.Option(help="Requests in flight, e.g. 1,16.")] = "1,16",
+    launches: Annotated[
+        int | None, typer.Option(min=1, max=1000, help="Fresh servers. Default: the fewest that can say something.")
+    ] = None,
+    method: Annotated[
+        str | None,
+        typer.Option(
+            help="switch: both sides in one server, in turns; apart: a server each. Default: switch if sound."
+        ),
+    ] = None,
+    preset: Annotated[str, typer.Option(help="The setting: tiny-cpu or qwen3.6-dflash.")] = "tiny-cpu",
+    release: Annotated[
+        str | None, typer.Option(help="The vLLM that serves reference builders. Default: 0.29.0, or what they need.")
+    ] = None,
+    model: Annotated[str | None, typer.Option(help="A model instead of the preset's.")] = None,
+    tokenizer: Annotated[
+        Path | None, typer.Option(help="Directory with its tokenizer.json, if it is not there.")
+    ] = None,
+    speculative: Annotated[
+        str | None, typer.Option(help="vLLM's speculative configuration as JSON, the preset's word (mtp), or none.")
+    ] = None,
+    dataset: Annotated[
+        Path | None, typer.Option(help="A ShareGPT file. Default: our generator, sharegpt-like.")
+    ] = None,
+    output_len: Annotated[int | None, typer.Option(min=1, max=100_000, help="Tokens of each answer.")] = None,
+    seed: Annotated[int, typer.Option(help="Of the choice and order of requests.")] = 0,
+    server_flag: Annotated[
+        list[str] | None, typer.Option(help="One more argument of the server; may be repeated.")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with the campaign in this directory.")] = None,
+    fail_on: Annotated[str, typer.Option(help="Verdicts that give exit code 1.")] = exits.FAIL_ON,
+    json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
+) -> int:
+    """Measure real vLLM under load: tok/s, TTFT, TPOT, ITL, with both sides and the before side against itself."""
+    from gdnbench.campaign.progress import stages
+    from gdnbench.report.serving import print_json, print_tables
+    from gdnbench.serving import campaign
+    from gdnbench.serving.journal import ServeJournal
+    from gdnbench.serving.judged import judge_serving
+    from gdnbench.serving.planning import plan_serve, same_sides
+    from gdnbench.values.errors import UserError
+
+    failing = exits.verdict_names(fail_on)
+    if resume is not None:
+        journal = ServeJournal.open(resume)
+        same_sides(journal.plan, before, after)
+    elif before is None or after is None:
+        raise UserError("two variants are needed, for example: gdnbench serve pr51913.before pr51913.after")
+    else:
+        plan = plan_serve(
+            before,
+            after,
+            concurrency=_numbers(concurrency),
+            launches=launches,
+            method=method,
+            preset_name=preset,
+            release=release,
+            model=model,
+            tokenizer=tokenizer,
+            speculative=speculative,
+            dataset=dataset,
+            output_len=output_len,
+            seed=seed,
+            flags=server_flag or (),
+        )
+        campaign.check_releases(plan, say=lambda line: print(line, file=sys.stderr))
+        journal = campaign.begin(plan)
+    with stages() as tell:
+        found = campaign.run(journal, lambda done, total: tell("blocks", done, total))
+    result = judge_serving(journal.plan, found)
+    (print_json if json else print_tables)(journal.plan, found, result, journal.directory)
+    return exits.status_of([row.judgement.verdict for row in result.rows if row.primary], failing)
+
+
+def _numbers(text: str) -> list[int]:
+    from gdnbench.values.errors import UserError
+
+    try:
+        numbers = [int(part) for part in text.split(",")]
+    except ValueError:
+        numbers = []
+    if not numbers or not all(1 <= number <= 4096 for number in numbers):
+        raise UserError(f"--concurrency {text}: numbers from 1 to 4096 are needed, such as 1,16")
+    return numbers
+
+
+serve.__doc__ = f"{serve.__doc__}\n\n{EXAMPLES}"
