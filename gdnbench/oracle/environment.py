@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from dataclasses import dataclass
 from pathlib import Path
 
 import gdnbench
+from gdnbench.oracle.cache import aside, cache_root, writing
 from gdnbench.oracle.installed import installed_vllm
 from gdnbench.oracle.wheels import DISTRIBUTION, Say, quiet, release_files
 from gdnbench.values.errors import EnvironmentMissing, UserError
@@ -58,19 +60,35 @@ def release_process(release: str, *, whole: bool = False, device: str = "cpu", s
     python = release_python()
     code = [_checkout(release)] if release.startswith("path:") else _code(release, python, whole, device, say)
     inherited = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
-    paths = os.pathsep.join(map(str, [repository(), *code]))
+    paths = os.pathsep.join(map(str, [importable(), *code]))
     return ReleaseProcess(release, python, inherited | _SETTINGS | {"PYTHONPATH": paths})
 
 
+def importable() -> Path:
+    """What release processes need on their path to import the project: this checkout, or links to what is installed.
+
+    Links, because whatever else lies beside an installed package, torch for one, would be imported from there as well.
+    """
+    root = Path(gdnbench.__file__).resolve().parent.parent
+    if (root / "pyproject.toml").is_file():
+        return root
+    links = cache_root() / "installed" / hashlib.sha256(str(root).encode()).hexdigest()[:16]
+    if not links.is_dir():
+        with writing(cache_root()), aside(links) as made:
+            for package in ("gdnbench", "gdn_impl"):
+                (made / package).symlink_to(root / package)
+    return links
+
+
 def repository() -> Path:
-    """The root of this checkout, from which release processes import the project.
+    """The root of this checkout.
 
     Raises:
         EnvironmentMissing: the project is installed apart from its checkout.
     """
     root = Path(gdnbench.__file__).resolve().parent.parent
     if not (root / "pyproject.toml").is_file():
-        raise EnvironmentMissing("releases run from a checkout only: install the project with pip install -e")
+        raise EnvironmentMissing("this needs the project's checkout: install it with pip install -e")
     return root
 
 
@@ -86,7 +104,12 @@ def release_python() -> Path:
         if not os.access(python, os.X_OK):
             raise EnvironmentMissing(f"{PYTHON_VARIABLE} names {given}, which is no interpreter: correct or unset it")
         return python
-    environment = repository() / ENVIRONMENT
+    try:
+        environment = repository() / ENVIRONMENT
+    except EnvironmentMissing:
+        raise EnvironmentMissing(
+            f"no environment for vLLM releases: name its interpreter by {PYTHON_VARIABLE}, or work in a checkout"
+        ) from None
     python = environment / "bin" / "python"
     if not (environment / MARKER).is_file() or not python.exists():
         raise EnvironmentMissing(f"no environment for vLLM releases ({ENVIRONMENT}): make it with make vllm")

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from gdnbench.campaign.surroundings import surroundings
-from gdnbench.campaign.turns import BEFORE, creation, turns
+from gdnbench.campaign.turns import AFTER, BEFORE, creation, turns
 from gdnbench.oracle.environment import release_process
 from gdnbench.plugin.activation import server_environment
 from gdnbench.plugin.control import Control
@@ -148,7 +148,7 @@ def _switch(launch: _Launch) -> _Found:
     with _session(launch, plan.sides, launch.directory) as session:
         unpatched = _first_builds(session, launch, UNPATCHED)
         for load, rounds in launch.rounds.items():
-            session.warm_up(load, rounds, BEFORE, compare=True)
+            session.warm_up(load, rounds, BEFORE, compare=AFTER in plan.sides)
         per_step = _first_builds(session, launch, launch.order[0])
         for load, rounds in launch.rounds.items():
             for turn, roles in enumerate(turns(tuple(plan.sides), launch.number, load.rounds)):

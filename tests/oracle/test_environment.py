@@ -33,6 +33,21 @@ def test_the_process_imports_that_vllm_and_this_project(checkout: Path, monkeypa
     assert told == ["1.2.3", str(environment.repository() / "gdnbench" / "__init__.py"), "1"]
 
 
+def test_an_installed_project_is_linked_apart_from_what_lies_beside_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    site = tmp_path / "site-packages"
+    for package in ("gdnbench", "gdn_impl", "torch"):
+        (site / package).mkdir(parents=True)
+        (site / package / "__init__.py").write_text("")
+    monkeypatch.setenv("GDNBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setattr(environment.gdnbench, "__file__", str(site / "gdnbench" / "__init__.py"))
+    links = environment.importable()
+    assert sorted(path.name for path in links.iterdir()) == ["gdn_impl", "gdnbench"]
+    assert (links / "gdnbench").resolve() == site / "gdnbench"
+    assert environment.importable() == links
+
+
 def test_the_process_asks_no_network_and_reports_nothing(checkout: Path) -> None:
     env = release_process(f"path:{checkout}").env
     assert {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1"}.items() <= env.items()
