@@ -81,7 +81,7 @@ def launch(
         workload=WORKLOAD,
         blocks=tuple(blocks),
         pooled=pooled(blocks),
-        coverage={role: covered(asked, role, blocks) for role in asked.sides},
+        coverage={role: covered(asked, role, blocks, step if role == AFTER else 1.0) for role in asked.sides},
         equality=LiveEquality(500, 0, ()) if asked.method == "switch" else None,
         environment=ENVIRONMENT,
     )
@@ -93,7 +93,7 @@ def block(
     """One block, of `load.requests` requests of like length, whose figures agree with each other."""
     length, n = asked.workload.output_len, load.requests
     tokens_per_step = 2.5 * accepted if asked.server.speculative else 1.0
-    itl = STEP_MS * step * (1 if load.concurrency == 1 else 4)
+    itl = STEP_MS * step * (1 if load.concurrency == 1 else 2)
     tpot, ttft = itl / tokens_per_step, TTFT_MS * load.concurrency**0.5
     e2el = ttft + tpot * (length - 1)
     duration = n * e2el / 1000 / load.concurrency
@@ -124,7 +124,7 @@ def block(
         acceptance=accepting,
         prompts=f"prompts-{load.concurrency}-{turn}",
         texts=f"texts-{load.concurrency}-{turn}",
-        builds={role: 3 * chunks},
+        builds={role: 3 * max(chunks, n)},
     )
 
 
@@ -138,13 +138,15 @@ def pooled(blocks: list[Block]) -> tuple[Pooled, ...]:
     return tuple(found)
 
 
-def covered(asked: ServePlan, role: str, blocks: list[Block]) -> tuple[Builds, ...]:
+def covered(asked: ServePlan, role: str, blocks: list[Block], step: float = 1.0) -> tuple[Builds, ...]:
+    """The builds of a side; what its steps are slower by, its builds are, of which a step has three."""
+    more = (step - 1) * STEP_MS * 1000 / 3
     builds = sum((one.builds or {}).get(role, 0) for one in blocks)
     mostly = Kind.SPECULATIVE if asked.server.speculative else Kind.DECODE
     return (
-        Builds(mostly, False, builds, 57.0, 55.0),
-        Builds(Kind.PREFILL, False, builds // 20, 80.0, 78.0),
-        Builds(Kind.MIXED, False, builds // 40, 120.0, 118.0),
+        Builds(mostly, False, builds, 57.0 + more, 55.0 + more),
+        Builds(Kind.PREFILL, False, builds // 20, 80.0 + more, 78.0 + more),
+        Builds(Kind.MIXED, False, builds // 40, 120.0 + more, 118.0 + more),
     )
 
 

@@ -6,9 +6,11 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
+from gdnbench.campaign.turns import AFTER, BEFORE
+from gdnbench.serving.judging.budget import budget_caveats
 from gdnbench.serving.judging.builds import build_findings, coverage
 from gdnbench.serving.judging.caveats import caveats
-from gdnbench.serving.judging.figures import ACCEPTANCE, FIGURES, Figure, compared, control, samples
+from gdnbench.serving.judging.figures import ACCEPTANCE, FIGURES, Figure, alone, compared, control, samples
 from gdnbench.serving.judging.findings import together
 from gdnbench.serving.judging.requests import request_findings
 from gdnbench.serving.judging.rounds import one_token
@@ -61,15 +63,17 @@ def judge_serving(plan: ServePlan, launches: Sequence[ServeLaunch]) -> ServeResu
     cells = [_cell(plan, launches, load.concurrency, figure) for load in plan.loads for figure in _figures(plan)]
     judged = _judge(cells)
     rows = tuple(_row(cell, judgement, faults) for cell, judgement in zip(cells, judged, strict=True))
+    covered, splits = coverage(plan, launches), decompose(plan, launches)
     return ServeResult(
         identity=identity(plan, launches),
         rows=tuple(_skewed(row, rows) for row in rows),
         controls=tuple(_control_row(cell) for cell in cells if cell.control is not None and not cell.unmeasured),
-        decomposition=decompose(plan, launches),
-        coverage=coverage(plan, launches),
+        decomposition=splits,
+        coverage=covered,
         invalid=faults,
         warnings=(
             *acceptance_caveats(plan, launches),
+            *budget_caveats(launches, covered, splits, rows),
             *text_caveats(plan, launches),
             *caveats(plan, launches),
         ),
@@ -81,12 +85,15 @@ class _Cell:
     """One row before it is judged.
 
     Attributes:
+        before, after: medians over launches; where the launches cannot be compared, of those that a side has.
         unmeasured: whether there was nothing to measure: no request had a second token.
     """
 
     concurrency: int
     figure: Figure
     comparison: Comparison
+    before: float | None
+    after: float | None
     control: Comparison | None
     samples: int | None
     unmeasured: bool
@@ -112,19 +119,23 @@ def _cell(plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, fi
     note = NOT_CLAIMABLE if figure == ACCEPTANCE else ""
     if figure.metric is ITL and plan.server.speculative is not None:
         note = PER_CHUNK
+    used = () if unmeasured else launches
+    both = compared(plan, used, concurrency, figure)
     return _Cell(
-        concurrency,
-        figure,
-        compared(plan, () if unmeasured else launches, concurrency, figure),
-        control(plan, () if unmeasured else launches, concurrency, figure),
-        samples(launches, concurrency, figure),
-        unmeasured,
-        note,
+        concurrency=concurrency,
+        figure=figure,
+        comparison=both,
+        before=median(both.before) if both.launches else alone(used, concurrency, figure, BEFORE),
+        after=median(both.after) if both.launches else alone(used, concurrency, figure, AFTER),
+        control=control(plan, used, concurrency, figure),
+        samples=samples(launches, concurrency, figure),
+        unmeasured=unmeasured,
+        note=note,
     )
 
 
 def _row(cell: _Cell, judgement: Judgement, faults: Iterable[Fault]) -> ServeRow:
-    figure, comparison = cell.figure, cell.comparison
+    figure = cell.figure
     if cell.unmeasured:
         judgement = Judgement(Verdict.UNKNOWN, reason=NOT_MEASURED)
     elif figure.statistic == "p99" and (cell.samples or 0) < FEWEST_FOR_P99:
@@ -135,8 +146,8 @@ def _row(cell: _Cell, judgement: Judgement, faults: Iterable[Fault]) -> ServeRow
         metric=figure.metric,
         statistic=figure.statistic,
         primary=figure.primary,
-        before=median(comparison.before) if comparison.launches else None,
-        after=median(comparison.after) if comparison.launches else None,
+        before=cell.before,
+        after=cell.after,
         judgement=judgement,
         samples=cell.samples,
         note=cell.note,

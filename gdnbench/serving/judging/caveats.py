@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from itertools import takewhile
 from statistics import mean, median
 
 from gdnbench.campaign.turns import AFTER, BEFORE
@@ -15,8 +14,9 @@ from gdnbench.serving.records import Block, ServeLaunch
 from gdnbench.values.metrics import TPOT
 from gdnbench.values.verdicts import Caveat
 
-SLOW = 1.5
-"""So many times slower than the rest is no scatter: blocks of identical requests vary by a few percent."""
+SLOW, SLOWER_THAN_ALL = 1.5, 1.2
+"""So many times slower than the rest typically, and than the slowest of it, is no scatter: blocks of identical requests
+vary by a few percent."""
 
 
 def caveats(plan: ServePlan, launches: Sequence[ServeLaunch]) -> Iterator[Caveat]:
@@ -46,13 +46,16 @@ def _slow_start(plan: ServePlan, launches: Sequence[ServeLaunch]) -> Iterator[Ca
 
 
 def _slow_blocks(blocks: Sequence[Block]) -> tuple[int, float] | None:
-    """How many blocks at the start are slow, and how many times slower than the rest."""
+    """How many blocks at the start are slower than every later one, and how many times slower than those typically.
+
+    Blocks differ by their prompts, so to be slower than typical is not enough.
+    """
     each = [block.duration_s / block.output_tokens for block in blocks if block.output_tokens > 0]
-    if len(each) < 3:
-        return None
-    typical = median(each)
-    slow = list(takewhile(lambda seconds: seconds > SLOW * typical, each))
-    return (len(slow), mean(slow) / median(each[len(slow) :])) if slow else None
+    for first in range(len(each) // 2, 0, -1):
+        slow, rest = each[:first], each[first:]
+        if min(slow) > SLOWER_THAN_ALL * max(rest) and min(slow) > SLOW * median(rest):
+            return first, mean(slow) / median(rest)
+    return None
 
 
 def _order(launches: Sequence[ServeLaunch]) -> Iterator[Caveat]:

@@ -81,6 +81,12 @@ def control(plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, 
     return comparison if comparison.launches else None
 
 
+def alone(launches: Sequence[ServeLaunch], concurrency: int, figure: Figure, role: str) -> float | None:
+    """One side's figure, median over launches, whatever the other has; None where it has none."""
+    found = [value for one in launches if (value := _whole(one, concurrency, figure, role)) is not None]
+    return median(found) if found else None
+
+
 def samples(launches: Sequence[ServeLaunch], concurrency: int, figure: Figure) -> int | None:
     """How many samples a figure has in a launch, on the side with the fewest; None for rates."""
     if figure.metric not in LATENCIES:

@@ -35,7 +35,7 @@ def sameness_findings(plan: ServePlan, launches: Sequence[ServeLaunch]) -> Itera
         at = f"launch {launch.number}"
         yield from _load(plan, first, launch, at)
         if dict(launch.workload) != dict(first.workload):
-            what = f"{_unlike(first.workload, launch.workload)} of the requests differ from launch {first.number}"
+            what = f"unlike launch {first.number} in {_unlike(first.workload, launch.workload)} of the requests"
             yield Finding("workload", at, what)
         for role in plan.sides:
             if plan.method == "apart":
@@ -50,7 +50,7 @@ def _load(plan: ServePlan, first: ServeLaunch, launch: ServeLaunch, at: str) -> 
         yield Finding("release", at, f"the load generator was that of {load.release}, not {plan.load_release}")
     if _sampling(launch) != _sampling(first):
         unlike = _unlike(first.load.sampling, load.sampling)
-        yield Finding("sampling", at, f"{unlike} of the sampling differ from launch {first.number}")
+        yield Finding("sampling", at, f"unlike launch {first.number} in {unlike} of the sampling")
     if load.output_len != plan.workload.output_len:
         asked = plan.workload.output_len
         yield Finding("sampling", at, f"{load.output_len} tokens a request were asked for, not {asked}")
@@ -77,7 +77,7 @@ def _server(plan: ServePlan, first: ServeLaunch, launch: ServeLaunch, role: str,
     ):
         unlike = [] if other is None else [name for name in started(server, other) if name not in allowed]
         if unlike:
-            yield Finding("flags", at, f"its {', '.join(unlike)} differ from {named}")
+            yield Finding("flags", at, f"unlike {named} in its {', '.join(unlike)}")
 
 
 def started(one: ServerFacts, other: ServerFacts) -> list[str]:
