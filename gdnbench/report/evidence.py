@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gdn_impl.catalog import Change, Claim, Level
+from gdnbench.report.numbers import in_words, percent
 from gdnbench.values.verdicts import Caveat, CostResult, StepResult, Verdict, overall
 
 
@@ -118,16 +119,6 @@ class Evidence:
             "warnings": [caveat.to_json() for caveat in self.warnings],
             "next": list(next_steps(self)),
         }
-
-
-def percent(ratio: float) -> str:
-    """A ratio as a signed change: 0.93 -> -7.0 %."""
-    return f"{(ratio - 1) * 100:+.1f} %"
-
-
-def in_words(ratio: float) -> str:
-    """A ratio as a person says it: 0.93 -> 7.0 % less."""
-    return f"{abs(ratio - 1) * 100:.1f} % {'less' if ratio < 1 else 'more'}"
 
 
 def headline(evidence: Evidence) -> str:

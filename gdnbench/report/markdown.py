@@ -8,7 +8,8 @@ from typing import Any
 from jinja2 import Environment, StrictUndefined
 
 from gdnbench.report.costs import count_change, pairs
-from gdnbench.report.evidence import Evidence, headline, next_steps, percent
+from gdnbench.report.evidence import Evidence, headline, next_steps
+from gdnbench.report.numbers import change, interval, share
 from gdnbench.values.metrics import COST_METRICS
 from gdnbench.values.verdicts import StepRow
 
@@ -23,9 +24,9 @@ def render(evidence: Evidence, plot: str | None) -> str:
     environment.filters |= {
         "cell": cell,
         "us": _us,
-        "change": _change,
-        "interval": _interval,
-        "share": _share,
+        "change": change,
+        "interval": interval,
+        "share": share,
         "pairs": pairs,
         "counts": lambda sides: count_change(*sides),
     }
@@ -62,15 +63,3 @@ def _primary_first(row: StepRow) -> bool:
 
 def _us(value: float | None) -> str:
     return "" if value is None else f"{value:.1f}"
-
-
-def _change(ratio: float | None) -> str:
-    return "n/a" if ratio is None else percent(ratio)
-
-
-def _interval(interval: tuple[float, float] | None) -> str:
-    return "n/a" if interval is None else f"{percent(interval[0])} to {percent(interval[1])}"
-
-
-def _share(value: float | None) -> str:
-    return "n/a" if value is None else f"{value * 100:.1f} %"

@@ -21,7 +21,7 @@ from gdnbench.serving.plan import ServePlan
 from gdnbench.serving.records import ServeLaunch
 from gdnbench.stats.paired import Comparison, judge_rows
 from gdnbench.values.metrics import ITL, TPOT
-from gdnbench.values.serving import Fault, ServeResult, ServeRow
+from gdnbench.values.serving import Decomposition, Fault, ServeResult, ServeRow
 from gdnbench.values.verdicts import Caveat, Judgement, Verdict
 
 FEWEST_FOR_P99 = 100
@@ -68,7 +68,7 @@ def judge_serving(plan: ServePlan, launches: Sequence[ServeLaunch]) -> ServeResu
         identity=identity(plan, launches),
         rows=tuple(_skewed(row, rows) for row in rows),
         controls=tuple(_control_row(cell) for cell in cells if cell.control is not None and not cell.unmeasured),
-        decomposition=splits,
+        decomposition=tuple(_with_verdict(split, rows) for split in splits),
         coverage=covered,
         invalid=faults,
         warnings=(
@@ -178,16 +178,23 @@ def _control_row(cell: _Cell) -> ServeRow:
     )
 
 
+def _with_verdict(split: Decomposition, rows: Sequence[ServeRow]) -> Decomposition:
+    """The split with the verdict of its step time's row."""
+    if split.step_time is None:
+        return split
+    return replace(split, verdict=_find(rows, split.concurrency, STEP_TIME).judgement.verdict)
+
+
 def _skewed(row: ServeRow, rows: Sequence[ServeRow]) -> ServeRow:
     """The row of a mean, with a caveat if the median lies elsewhere."""
     if row.statistic != "mean" or row.metric is ACCEPTANCE.metric:
         return row
-    middle = next(
-        other
-        for other in rows
-        if (other.concurrency, other.metric, other.statistic) == (row.concurrency, row.metric, "median")
-    )
+    middle = _find(rows, row.concurrency, Figure(row.metric, "median"))
     pairs = ((row.before, middle.before), (row.after, middle.after))
     if not any(mean and middling and abs(mean / middling - 1) > SKEWED for mean, middling in pairs):
         return row
     return replace(row, judgement=replace(row.judgement, warnings=(*row.judgement.warnings, _SKEW)))
+
+
+def _find(rows: Sequence[ServeRow], concurrency: int, figure: Figure) -> ServeRow:
+    return next(row for row in rows if (row.concurrency, Figure(row.metric, row.statistic)) == (concurrency, figure))

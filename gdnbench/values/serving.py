@@ -90,6 +90,7 @@ class Decomposition:
         step_time: of mean ITL: a streamed chunk is a step. None where no second token came.
         acceptance: of tokens per step; one without speculation, None if it is not known: then it hides in the rest.
         leads: what to read first: the step time, if acceptance drifted by so much that it colours throughput.
+        verdict: on the step time, a question of its own; None where there is none.
     """
 
     concurrency: int
@@ -97,6 +98,7 @@ class Decomposition:
     step_time: Part | None
     acceptance: Part | None
     leads: Literal["throughput", "step_time"] = "throughput"
+    verdict: Verdict | None = None
 
     @property
     def rest(self) -> float | None:
@@ -112,7 +114,8 @@ class Decomposition:
             part: Part | None = getattr(self, name)
             found[f"{name}_ratio"] = None if part is None else finite(part.ratio)
             found[f"{name}_ci"] = None if part is None or part.interval is None else list(part.interval)
-        return {**found, "rest_ratio": finite(self.rest), "leads": self.leads}
+        verdict = None if self.verdict is None else self.verdict.value
+        return {**found, "rest_ratio": finite(self.rest), "leads": self.leads, "step_time_verdict": verdict}
 
 
 @dataclass(frozen=True, slots=True)

@@ -303,8 +303,8 @@ OF_THE_CAMPAIGN = {
         SWITCH,
         lambda: one(SWITCH, coverage={role: (Builds(Kind.PREFILL, False, 40, 80.0, 78.0),) for role in SWITCH.sides}),
         "never_ran",
-        "the changed code never ran: steps without a prefill would run the code of 51913, and before met none in "
-        "launch 3, of 40 builds (and 1 more like this)",
+        "the changed code never ran: steps without a prefill run the code of 51913, and none of the 40 builds of before "
+        "in launch 3 was one (and 1 more like this)",
     ),
     "nothing was built": (
         SWITCH,
@@ -316,7 +316,7 @@ OF_THE_CAMPAIGN = {
         plan("pr52078.before", "pr52078.after", launches=7),
         lambda: campaign(plan("pr52078.before", "pr52078.after", launches=7)),
         "never_ran",
-        "the changed code never ran: steps with drafts would run the code of 52078",
+        "the changed code never ran: steps with drafts run the code of 52078, and this server does not speculate",
     ),
     "a change that a server does not judge": (
         plan("pr55404.before", "pr55404.after", launches=7),

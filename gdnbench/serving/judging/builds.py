@@ -47,7 +47,7 @@ def coverage(plan: ServePlan, launches: Sequence[ServeLaunch]) -> Coverage:
     """All launches together."""
     path = live_path(plan)
     merged = {role: _merged([launch.coverage.get(role, ()) for launch in launches]) for role in plan.sides}
-    return Coverage(merged, path.steps, {role: _ran(path, builds) for role, builds in merged.items()})
+    return Coverage(merged, path.steps, {role: _ran(plan, builds) for role, builds in merged.items()})
 
 
 def live_path(plan: ServePlan) -> LivePath:
@@ -97,18 +97,23 @@ def _never_ran(plan: ServePlan, launches: Sequence[ServeLaunch]) -> Iterator[Fin
         reason = change.not_judged_at[Level.SERVER]
         yield Finding("never_ran", "", f"{NEVER_RAN}: a live server does not judge {change.number}: {reason}")
         return
-    mute = path.speculation and plan.server.speculative is None
+    code = "a build" if change is None or path is ANY_STEP else f"the code of {change.number}"
+    if path.speculation and plan.server.speculative is None:
+        yield Finding("never_ran", "", f"{NEVER_RAN}: {path.steps} run {code}, and this server does not speculate")
+        return
     for launch in launches:
         for role in (BEFORE, AFTER):
             builds = launch.coverage.get(role, ())
-            if mute or not _ran(path, builds):
-                code = "a build" if path is ANY_STEP or change is None else f"the code of {change.number}"
-                met = f"{path.steps} would run {code}, and {role} met none in launch {launch.number}"
-                why = "; the server does not speculate" if mute else ""
-                yield Finding("never_ran", "", f"{NEVER_RAN}: {met}, of {total(builds):,} builds{why}")
+            if not _ran(plan, builds):
+                met = f"none of the {total(builds):,} builds of {role} in launch {launch.number} was one"
+                yield Finding("never_ran", "", f"{NEVER_RAN}: {path.steps} run {code}, and {met}")
 
 
-def _ran(path: LivePath, builds: Iterable[Builds]) -> int:
+def _ran(plan: ServePlan, builds: Iterable[Builds]) -> int:
+    """Builds in steps that run what differs between the sides."""
+    path = live_path(plan)
+    if path.speculation and plan.server.speculative is None:
+        return 0
     return total(builds, *(Kind(kind) for kind in path.kinds))
 
 

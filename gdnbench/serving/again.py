@@ -1,0 +1,52 @@
+"""The command that asks the same as a plan."""
+
+from __future__ import annotations
+
+import json
+import shlex
+
+from gdnbench.campaign.turns import AFTER, BEFORE
+from gdnbench.serving.plan import ServePlan
+from gdnbench.serving.planning import NO_SPECULATION, RELEASE
+from gdnbench.serving.presets import TINY_CPU, Preset, preset
+
+CONCURRENCY = (1, 16)
+PLACE = "{launches}"
+
+
+def command(plan: ServePlan) -> str:
+    """A line for a shell, with `{launches}` where the number of launches belongs; what is default is left out."""
+    chosen, server, asked = preset(plan.server.preset), plan.server, plan.workload
+    before = plan.variants[BEFORE]
+    words = ["gdnbench", "serve", plan.sides[BEFORE], plan.sides[AFTER]]
+    concurrency = tuple(load.concurrency for load in plan.loads)
+    options = (
+        ("--concurrency", ",".join(map(str, concurrency)), concurrency != CONCURRENCY),
+        ("--method", plan.method, plan.method == "apart"),
+        ("--preset", chosen.name, chosen is not TINY_CPU),
+        ("--release", plan.releases[BEFORE], before.release is None and plan.releases[BEFORE] != RELEASE),
+        ("--model", server.model, server.model != chosen.model),
+        ("--tokenizer", server.tokenizer, server.tokenizer != server.model),
+        ("--speculative", _speculative(plan), server.speculative != _by_default(chosen)),
+        ("--dataset", asked.dataset or "", asked.dataset is not None),
+        ("--output-len", str(asked.output_len), asked.output_len != chosen.output_len),
+        ("--seed", str(asked.seed), asked.seed != 0),
+        *((f"--server-flag={flag}", "", True) for flag in _more_flags(plan, chosen)),
+    )
+    for option, value, needed in options:
+        if needed:
+            words += [option, value] if value else [option]
+    return f"{shlex.join(words).replace('{', '{{').replace('}', '}}')} --launches {PLACE}"
+
+
+def _speculative(plan: ServePlan) -> str:
+    return NO_SPECULATION if plan.server.speculative is None else json.dumps(dict(plan.server.speculative))
+
+
+def _by_default(chosen: Preset) -> dict[str, object] | None:
+    return None if chosen.speculates is None else dict(chosen.speculative[chosen.speculates])
+
+
+def _more_flags(plan: ServePlan, chosen: Preset) -> tuple[str, ...]:
+    """Flags beyond the preset's; they stand behind them."""
+    return plan.server.flags[len(chosen.flags) :]
