@@ -24,8 +24,8 @@ FACTS_AT, FACTS_SIZE = (4096, 12288), 8192
 
 # Words of a role
 BEGUN, ENDED, BUILT, MIXED, STRAYED, OUTSIDE, STAMPED, COMPARED, DIFFERENT, FIELDS = range(10)
-"""Steps begun, ended, that built, mixed; builds under another command, outside of a step, stamped with BLOCK; builds
-compared, of which some field differed, and those fields, a bit for each."""
+"""Steps begun, ended, that built, mixed; builds of mixed steps, outside of a step, stamped with BLOCK; builds compared,
+those in which some field differed, and these fields, a bit for each."""
 CELLS = 16
 """For each kind of step, unstaged and staged: nanoseconds in all, then the histogram."""
 

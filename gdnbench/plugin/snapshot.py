@@ -100,7 +100,7 @@ class Snapshot:
 
     @property
     def strayed_builds(self) -> int:
-        """Builds at whose end another command stood than the one they were made under."""
+        """Observed builds of mixed steps: stamped with another block than the one commanded."""
         return self._total(layout.STRAYED)
 
     @property
@@ -116,7 +116,7 @@ class Snapshot:
         return self._words[layout.BLOCK]
 
     def stamped(self, role: str) -> int:
-        """Observed builds of a role that were stamped with `block`."""
+        """Observed builds of a role that were stamped with `block`, in steps that have ended."""
         return self._words[self._at(role) + layout.STAMPED]
 
     def builds(self, role: str) -> int:

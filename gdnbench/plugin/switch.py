@@ -87,10 +87,12 @@ class Switch:
         words, base = self._words, self._base
         self._in_step = False
         words[base + layout.ENDED] += 1
-        if self._built:
+        if built := self._built:
             words[base + layout.BUILT] += 1
+            words[base + layout.STAMPED] += built
         if self._commands[layout.COMMAND] != self._command:
             words[base + layout.MIXED] += 1
+            words[base + layout.STRAYED] += built
 
     def build(self, builder: Any, sides: Sequence[Side], arguments: Sequence[Any]) -> Any:
         """One build of one builder by the side whose turn it is.
@@ -122,9 +124,6 @@ class Switch:
         bucket = int(log(took | 1) * BUCKETS_PER_E)
         words[cell] += took
         words[cell + 1 + (bucket if bucket < LAST_BUCKET else LAST_BUCKET)] += 1
-        words[base + layout.STAMPED] += 1
-        if self._commands[layout.COMMAND] != self._command:
-            words[base + layout.STRAYED] += 1
         if builder not in self._known:
             self._known.add(builder)
             words[layout.GROUPS] = len(self._known)
