@@ -57,14 +57,14 @@ def server_environment(
     base: Mapping[str, str],
     fault_at: int = 200,
 ) -> dict[str, str]:
-    """The environment of a server with the plugin in it.
+    """What to set in the environment of a server so that the plugin is in it.
 
     Args:
         directory: where the plugin's settings and entry point are written.
         control: its control file.
         roles: how each role's side is spelled, or `original`; in the order of the control file.
         waits: by role, nanoseconds that each of its builds is made slower; whatever has a handicap must have one.
-        base: the environment of the release's process.
+        base: the environment that the server has otherwise; of its PYTHONPATH nothing is lost.
         fault_at: the build of a KV group in which faults that end a server do so.
     """
     if tuple(roles) != control.roles:
@@ -73,4 +73,4 @@ def server_environment(
     PluginSettings(str(control.path.absolute()), dict(roles), dict(waits or {}), fault_at).write(settings)
     entry = entry_point_directory(directory.absolute() / "entry")
     paths = [str(entry), *filter(None, [base.get("PYTHONPATH")])]
-    return {**base, VARIABLE: str(settings), "VLLM_PLUGINS": NAME, "PYTHONPATH": os.pathsep.join(paths)}
+    return {VARIABLE: str(settings), "VLLM_PLUGINS": NAME, "PYTHONPATH": os.pathsep.join(paths)}
