@@ -65,12 +65,14 @@ def choose(
     counts: Counter[str] = Counter()
     pool: list[Conversation | None] | generator.SharegptLike
     if dataset is None:
-        pool = generator.SharegptLike(tokens.count)
+        pool = generator.SharegptLike(tokens.count, generator.SEED, generator.CONVERSATIONS)
         counts["entries"] = len(pool)
         source: dict[str, Any] = {"name": generator.NAME, "version": generator.VERSION, "seed": generator.SEED}
     else:
         file = JsonFile(dataset)
         pool = list(conversations(file, counts))
+        if file.format != "array":
+            raise UserError(f"{dataset} is no ShareGPT file: it holds JSON objects, not one array of conversations")
         source = {"name": known(file.sha256) or dataset.name, "bytes": file.bytes, "sha256": file.sha256}
     limits = Limits(max_prompt, max_total, output_len=output_len, strict=strict)
     chosen = select(pool, tokens.count, seed, prompts, limits, oversample)
