@@ -52,8 +52,8 @@ class Phase:
         return self.rate * 0.5 * (1 + math.cos(math.pi * (step - self.warmup) / (self.steps - self.warmup)))
 
 
-MAIN = Phase("model", steps=1600, rate=3e-3)
-HEAD = Phase("head", steps=600, rate=3e-3)
+MAIN = Phase("model", steps=2600, rate=3e-3)
+HEAD = Phase("head", steps=450, rate=3e-3)
 
 
 def train(phase: Phase, module: nn.Module, loss: Callable[[Batch], Tensor], data: Iterator[Batch], work: Path) -> None:
