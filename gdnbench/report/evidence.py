@@ -8,7 +8,12 @@ from typing import Any
 
 from gdn_impl.catalog import Change, Claim, Level
 from gdnbench.report.numbers import in_words, percent
+from gdnbench.report.serving_words import advice, in_short
+from gdnbench.serving.again import PLACE
+from gdnbench.values.serving import ServeResult
 from gdnbench.values.verdicts import Caveat, CostResult, StepResult, Verdict, overall
+
+_OPPOSITES = {Verdict.IMPROVED, Verdict.REGRESSED}
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,7 @@ class Evidence:
         step: of the part that is timed; None where step time does not apply.
         environment: where it was measured.
         elsewhere: levels that this report does not speak of, with the reason.
+        server: of both sides in a live server; None where that was not measured.
     """
 
     change: Change
@@ -64,16 +70,33 @@ class Evidence:
     environment: Mapping[str, Any]
     elsewhere: Mapping[Level, str]
     warnings: tuple[Caveat, ...] = ()
+    server: ServeResult | None = None
 
     @property
     def verdict(self) -> Verdict:
-        """Validity first; then step time where it applies, else the exact costs.
+        """Validity first; then the step leads, and a live server may contradict it, never improve on it.
 
-        On a CPU there is nothing to wait for, so a step may get slower there by what spares a GPU a wait: where costs
-        and a CPU's step time contradict each other, the verdict is `unknown`.
+        A change of metadata shows in the step or nowhere, and a server sees less than the step does: `same` there
+        says nothing against a step that improved. But a server that got slower is not outvoted, and where both found
+        opposite things the verdict is `unknown`.
         """
         if not all(finding.valid for finding in self.equality):
             return Verdict.INVALID
+        if self.server is None or self.leading is Verdict.INVALID:
+            return self.leading
+        if self.server.verdict is Verdict.INVALID:
+            return Verdict.INVALID
+        if {self.leading, self.server.verdict} == _OPPOSITES:
+            return Verdict.UNKNOWN
+        return Verdict.REGRESSED if self.server.verdict is Verdict.REGRESSED else self.leading
+
+    @property
+    def leading(self) -> Verdict:
+        """Of step time where it applies, else of the exact costs.
+
+        On a CPU there is nothing to wait for, so a step may get slower there by what spares a GPU a wait: where costs
+        and a CPU's step time contradict each other, it is `unknown`.
+        """
         if self.step is None:
             return self.cost_verdict
         return Verdict.UNKNOWN if self.contradicted else self.step.verdict
@@ -81,8 +104,7 @@ class Evidence:
     @property
     def contradicted(self) -> bool:
         """Whether the exact costs say one thing and step time on a CPU the other."""
-        opposites = {Verdict.IMPROVED, Verdict.REGRESSED}
-        return self.device == "cpu" and self.step is not None and {self.cost_verdict, self.step.verdict} == opposites
+        return self.device == "cpu" and self.step is not None and {self.cost_verdict, self.step.verdict} == _OPPOSITES
 
     @property
     def cost_verdict(self) -> Verdict:
@@ -110,6 +132,7 @@ class Evidence:
             ],
             "costs": {part: result.to_json() for part, result in self.costs.items()},
             "step": None if self.step is None else self.step.to_json(),
+            "server": None if self.server is None else self.server.to_json(),
             "claims": [
                 {"claim": one.claim.text, "finding": one.finding, "note": one.note, "setting": one.claim.setting}
                 for one in self.claims
@@ -127,8 +150,26 @@ def headline(evidence: Evidence) -> str:
     broken = [finding for finding in evidence.equality if not finding.valid]
     if broken:
         return f"invalid: metadata of {change.number} differs in {broken[0].different} scenarios of {broken[0].part}"
+    return _with_server(evidence, _leading_sentence(evidence))
+
+
+def _with_server(evidence: Evidence, sentence: str) -> str:
+    """The sentence of the level that leads, with what a live server said; where they disagree, that comes first."""
+    if evidence.server is None:
+        return sentence
+    server, verdict = in_short(evidence.server), evidence.verdict
+    if evidence.server.verdict is Verdict.INVALID:
+        return f"invalid: {server}; without a server: {sentence}"
+    if {evidence.leading, evidence.server.verdict} == _OPPOSITES:
+        return f"unknown: the levels contradict each other: {server}, but {sentence}"
+    if verdict is not evidence.leading:
+        return f"{verdict.value}: {server}, though {sentence}"
+    return f"{sentence}; {server}"
+
+
+def _leading_sentence(evidence: Evidence) -> str:
     if evidence.step is None:
-        return f"{evidence.verdict.value}: {_cost_sentence(evidence)}"
+        return f"{evidence.leading.value}: {_cost_sentence(evidence)}"
     row = next(row for row in evidence.step.rows if row.primary)
     judgement = row.judgement
     if judgement.ratio is None:
@@ -172,6 +213,9 @@ def next_steps(evidence: Evidence) -> tuple[str, ...]:
             if row.primary and row.judgement.verdict is Verdict.UNKNOWN and row.judgement.more_launches
         ]
         steps += [f"measure {one.more_launches} more launches: `gdnbench step --launches`" for one in unsettled]
+    if evidence.server is not None and evidence.server.verdict in (Verdict.INVALID, Verdict.UNKNOWN):
+        again = f"gdnbench serve pr{number}.before pr{number}.after --launches {PLACE}"
+        steps.append(f"the live server: {advice(evidence.server, again)}")
     if evidence.device == "cpu":
         steps.append(
             f"on a GPU the same build costs launches and copies instead of CPU arithmetic: "

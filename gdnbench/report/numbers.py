@@ -6,8 +6,8 @@ Interval = tuple[float, float] | None
 
 
 def percent(ratio: float) -> str:
-    """A ratio as a signed change: 0.93 -> -7.0 %."""
-    return f"{(ratio - 1) * 100:+.1f} %"
+    """A ratio as a signed change: 0.93 -> -7.0 %; what rounds to nothing is +0.0 %."""
+    return f"{round((ratio - 1) * 100, 1) + 0.0:+.1f} %"
 
 
 def in_words(ratio: float) -> str:

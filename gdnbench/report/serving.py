@@ -100,15 +100,12 @@ def _coverage(coverage: Coverage) -> Table:
     for role in coverage.builds:
         for name in (f"{role}: builds", "mean us", "median us"):
             table.add_column(name, justify="right", no_wrap=True)
-    kinds = dict.fromkeys((one.kind, one.staged) for builds in coverage.builds.values() for one in builds)
-    for kind, staged in kinds:
+    for kind, by_role in words.kinds(coverage):
         cells = []
-        for builds in coverage.builds.values():
-            one = next((each for each in builds if (each.kind, each.staged) == (kind, staged)), None)
-            cells += ["0", "n/a", "n/a"] if one is None else [
-                f"{one.builds:,}", figure(one.mean_us), figure(one.median_us),
-            ]  # fmt: skip
-        table.add_row(f"{kind.value}{', staged' if staged else ''}", *cells)
+        for one in by_role.values():
+            times = (None, None) if one is None else (one.mean_us, one.median_us)
+            cells += ["0" if one is None else f"{one.builds:,}", *map(figure, times)]
+        table.add_row(kind, *cells)
     return table
 
 

@@ -6,10 +6,16 @@ from collections.abc import Mapping, Sequence
 
 from gdnbench.campaign.turns import AFTER, BEFORE
 from gdnbench.report.numbers import Interval, interval, percent, share
-from gdnbench.values.serving import Fault, ServeIdentity, ServeResult, ServeRow
+from gdnbench.values.coverage import Builds
+from gdnbench.values.serving import Coverage, Fault, ServeIdentity, ServeResult, ServeRow
 from gdnbench.values.verdicts import Caveat, Verdict
 
 SPLIT = "tok/s = acceptance / step time x rest; a builder change may claim the step time alone"
+
+METHODS = {
+    "switch": "both sides, and the before side again, take turns in one server, block by block",
+    "apart": "each side has a fresh server of its own, in an order that swaps from launch to launch",
+}
 
 ADVICE: Mapping[str, str] = {
     "missing_blocks": "go on with --resume, or begin a new campaign",
@@ -92,6 +98,21 @@ def in_short(result: ServeResult) -> str:
         for place, row in enumerate(result.primary)
     ]
     return f"in a live server tok/s is {' and '.join(rows)}"
+
+
+def kinds(covered: Coverage) -> list[tuple[str, dict[str, Builds | None]]]:
+    """Each kind of step that any side met, in words, with the builds of each role in it."""
+    found = dict.fromkeys((one.kind, one.staged) for builds in covered.builds.values() for one in builds)
+    return [
+        (
+            f"{kind.value}{', staged' if staged else ''}",
+            {
+                role: next((one for one in builds if (one.kind, one.staged) == (kind, staged)), None)
+                for role, builds in covered.builds.items()
+            },
+        )
+        for kind, staged in found
+    ]
 
 
 def coverage(result: ServeResult) -> str:

@@ -10,9 +10,12 @@ import pytest
 from gdn_impl.catalog import CATALOG, Claim, Level
 from gdnbench.report.evidence import ClaimFinding, EqualityFinding, Evidence, headline, next_steps
 from gdnbench.report.markdown import cell, render
-from gdnbench.report.plots import step_ratios
+from gdnbench.report.plots import serving_ratios, step_ratios
+from gdnbench.report.write import write
+from gdnbench.serving.judged import judge_serving
 from gdnbench.values.metrics import HOST_TIME
 from gdnbench.values.verdicts import Caveat, CostResult, CostRow, Judgement, StepResult, StepRow, Verdict
+from served import MTP, campaign, plan, with_blocks
 
 GOLDENS = Path(__file__).parents[1] / "goldens" / "report"
 
@@ -120,3 +123,100 @@ def test_the_plot_is_written_whole(tmp_path):
     step_ratios(evidence().step, "51913", path)
     assert path.read_bytes().startswith(b"\x89PNG")
     assert [file.name for file in path.parent.iterdir()] == ["step-time.png"]
+
+
+def served(step=1.0, **changes):
+    asked = plan(**changes)
+    return judge_serving(asked, campaign(asked, step))
+
+
+def failed():
+    asked = plan()
+    launches = with_blocks(campaign(asked), lambda b: replace(b, failed=1, completed=b.completed - 1))
+    return judge_serving(asked, launches)
+
+
+def stepped(verdict, ratio=1.0):
+    return StepResult((row("16q1s1k", ratio, verdict, primary=True),), None)
+
+
+def test_a_live_server_stands_beside_the_step():
+    report = evidence(server=served(speculative=MTP), elsewhere={})
+    assert report.verdict is Verdict.IMPROVED
+    assert headline(report).endswith(
+        "; in a live server tok/s is same within 1 % at concurrency 1 and same within 1 % at 16"
+    )
+    golden("a-live-server-beside-the-step.md", render(report, "step-time.png", "live-server.png"))
+
+
+def test_an_invalid_server_makes_the_report_invalid_and_says_why():
+    report = evidence(server=failed(), elsewhere={})
+    assert report.verdict is Verdict.INVALID
+    text = headline(report)
+    assert text.startswith("invalid: the campaign in a live server is invalid: launch 2, concurrency 1, ")
+    assert "without a server: improved: the metadata of one step" in text
+    golden("a-live-server-that-is-invalid.md", render(report, "step-time.png", "live-server.png"))
+    assert any("read the log of the launch" in step for step in next_steps(report))
+
+
+@pytest.mark.parametrize(
+    ("step", "server", "verdict", "says"),
+    [
+        (Verdict.IMPROVED, 1.0, Verdict.IMPROVED, "improved: the metadata"),
+        (Verdict.IMPROVED, 0.9, Verdict.IMPROVED, "improved: the metadata"),
+        (Verdict.IMPROVED, 1.1, Verdict.UNKNOWN, "unknown: the levels contradict each other: in a live server"),
+        (Verdict.REGRESSED, 0.9, Verdict.UNKNOWN, "unknown: the levels contradict each other: in a live server"),
+        (Verdict.REGRESSED, 1.0, Verdict.REGRESSED, "regressed: the metadata"),
+        (Verdict.SAME, 1.1, Verdict.REGRESSED, "regressed: in a live server tok/s is regressed (-8.1 %)"),
+        (Verdict.UNKNOWN, 1.1, Verdict.REGRESSED, "regressed: in a live server"),
+        (Verdict.SAME, 0.9, Verdict.SAME, "same: the metadata"),
+        (Verdict.SAME, 1.0, Verdict.SAME, "same: the metadata"),
+    ],
+)
+def test_the_step_leads_and_a_server_may_contradict_it(step, server, verdict, says):
+    report = evidence(step=stepped(step), costs={}, device="cuda", server=served(server))
+    assert report.verdict is verdict
+    assert headline(report).startswith(says)
+    assert headline(report).count("in a live server") == 1
+    assert report.to_json()["verdict"] == verdict.value
+
+
+def test_a_step_that_is_invalid_is_not_mended_by_a_server():
+    unjudged = replace(row("16q1s1k", 1.0, Verdict.INVALID, primary=True), judgement=Judgement(Verdict.INVALID))
+    report = evidence(step=StepResult((unjudged,), None), server=served(1.1))
+    assert report.verdict is Verdict.INVALID and headline(report).startswith("invalid: ")
+
+
+def test_a_server_with_too_few_launches_asks_for_more():
+    steps = next_steps(evidence(server=served(1.1, launches=3)))
+    assert "the live server: settle it with more launches: " in steps[0]
+    assert "gdnbench serve pr51913.before pr51913.after --launches 7" in steps[0]
+
+
+def test_a_report_without_a_server_says_so():
+    assert "- live server: not measured here." in render(evidence(), None)
+    assert evidence().to_json()["server"] is None
+    data = evidence(server=served()).to_json()["server"]
+    assert data["verdict"] == "same" and data["identity"]["runner"]["after"] == "V1"
+
+
+def test_hostile_lines_of_a_servers_log_are_inert():
+    asked, line = plan(), "<script>compile</script> | `x` **y**"
+    launches = [replace(one, servers=(replace(one.servers[0], notes=(line,)),)) for one in campaign(asked)]
+    text = render(evidence(server=judge_serving(asked, launches)), None, None)
+    assert "<script>" not in text and "&lt;script&gt;compile" in text
+
+
+def test_the_servers_plot_is_written_whole(tmp_path):
+    path = tmp_path / "deep" / "live-server.png"
+    serving_ratios(served(), "51913", path)
+    assert path.read_bytes().startswith(b"\x89PNG")
+    assert [file.name for file in path.parent.iterdir()] == ["live-server.png"]
+
+
+def test_a_report_is_written_with_its_plots(tmp_path):
+    report = write(evidence(server=served()), tmp_path)
+    assert sorted(path.name for path in report.parent.iterdir()) == [
+        "README.md", "evidence.json", "live-server.png", "step-time.png",
+    ]  # fmt: skip
+    assert "](live-server.png)" in report.read_text("utf-8")
