@@ -41,20 +41,35 @@ SIGNS = (
     Sign(r"error: unrecognized arguments: (.*)", "this release of vLLM knows no argument {0}"),
     Sign(r"api_server\.py: error: (.*)", "vLLM refuses its arguments: {0}"),
     Sign(
-        r"(?:larger than the available KV cache memory|No available memory for the cache blocks).*",
+        r"(Available memory on node .* is less than requested memory for kv \(.*?\))",
+        "out of memory: {0}; ask for less by VLLM_CPU_KVCACHE_SPACE",
+    ),
+    Sign(
+        r"(?:larger than the available KV cache memory|No available memory for the cache blocks)",
         "out of memory: too little for the KV cache; give it more, or lower --max-model-len",
     ),
-    Sign(r"CUDA out of memory.*", "out of memory on the GPU: lower --gpu-memory-utilization or --max-model-len"),
-    Sign(r"(?:MemoryError|Cannot allocate memory|can't allocate memory)", "out of memory on this machine"),
+    Sign(r"CUDA out of memory", "out of memory on the GPU: lower --gpu-memory-utilization or --max-model-len"),
     Sign(
-        r"(?:Invalid repository ID or local directory specified: '([^']*)')",
+        r"^.*\b(MemoryError|Cannot allocate memory|can't allocate memory.*?bytes).*$",
+        "out of memory on this machine ({0})",
+    ),
+    Sign(
+        r"Invalid repository ID or local directory specified: '([^']*)'",
         "no model at {0}: name a directory with a config.json",
     ),
     Sign(
-        r"Failed to infer device type", "vLLM finds no device that it was built for: is it the wheel for this machine?"
+        r"(?:LocalEntryNotFoundError|OfflineModeIsEnabled|RepositoryNotFoundError|HFValidationError)",
+        "no such model on this machine, and none is fetched: name a directory with a config.json",
     ),
+    Sign(r"Failed to infer device type", "vLLM finds no device that it was built for"),
+    Sign(r"Worker proc \S+ died unexpectedly", "a worker process died"),
 )
 """In order: the first that is found counts, so causes stand before what they lead to."""
+
+_CONSEQUENCES = ("EngineDeadError", "RuntimeError: cancelled", "RuntimeError: Engine core initialization failed")
+"""Exceptions of processes that lost another one."""
+_PREFIX = re.compile(r"^(?:\(\w+ pid=\d+\) ?)?(?:ERROR \S+ \S+ \[\S+\] ?)?")
+_ERROR = re.compile(r"(?:\w+\.)*(\w*(?:Error|Exception): .+)")
 
 
 def cause_in(log: Path) -> str | None:
@@ -71,6 +86,18 @@ def tail(log: Path) -> str:
             return stream.read().decode(errors="replace")
     except OSError:
         return ""
+
+
+def first_error(log: Path, width: int = 240) -> str | None:
+    """The first exception that a log tells, for it led to the others; or that the engine went without one."""
+    lines = [_PREFIX.sub("", line).strip() for line in tail(log).splitlines()]
+    for at, line in enumerate(lines):
+        found = _ERROR.fullmatch(line)
+        if found and not found[1].startswith(_CONSEQUENCES):
+            # pydantic tells what is wrong on the two lines that follow
+            more = lines[at + 1 : at + 3] if "validation error" in line else []
+            return " ".join([found[1], *more])[:width]
+    return "its engine process died" if any("engine core exited unexpectedly" in line for line in lines) else None
 
 
 def last_line(log: Path, width: int = 160) -> str:

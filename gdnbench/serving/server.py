@@ -22,7 +22,7 @@ from random import SystemRandom
 
 from gdnbench.campaign.processes import PythonProcess
 from gdnbench.serving import metrics
-from gdnbench.serving.failures import ServerFailed, cause_in, last_line
+from gdnbench.serving.failures import ServerFailed, cause_in, first_error, last_line
 from gdnbench.serving.metrics import ServerMetrics
 from gdnbench.serving.plan import ServerSetting
 from gdnbench.serving.process_tree import marked
@@ -40,7 +40,19 @@ MARK = "GDNBENCH_SERVER"
 START_TIMEOUT_S = 900.0
 ANSWER_S = 10.0
 """In which a live server answers /health and /metrics, busy or not."""
+DYING_S = 15.0
+"""In which a server whose engine died is gone."""
 POLL_S = 0.2
+
+SIGNALS: dict[int, str] = {
+    signal.SIGKILL: "something killed it",
+    signal.SIGTERM: "something ended it",
+    signal.SIGSEGV: "it crashed in native code",
+    signal.SIGABRT: "it crashed in native code",
+    signal.SIGILL: "its native code is for another processor",
+    signal.SIGBUS: "a memory-mapped file was cut off: is /dev/shm or a disk full?",
+}
+OUT_OF_MEMORY = "out of memory: the kernel killed a process meanwhile"
 
 _ENV = {
     "VLLM_LOGGING_LEVEL": "INFO",
@@ -98,6 +110,7 @@ class Server:
         self._warden: subprocess.Popen[bytes] | None = None
         self._begun = 0.0
         self._kills = 0
+        self._told: bytes | None = None
 
     def __enter__(self) -> Server:
         return self
@@ -129,6 +142,7 @@ class Server:
         Raises:
             ServerFailed: no port or no room for its log.
         """
+        self._refuse_no_model()
         self._port = _free_port(self._port)
         self._begun, self._kills = time.monotonic(), _oom_kills()
         env = {**self._process.env, **_ENV, **self.setting.settings, **self._env}
@@ -155,7 +169,7 @@ class Server:
         Raises:
             ServerFailed: it died, or was not ready in time.
         """
-        while not self._healthy(1.0):
+        while not self._healthy():
             self._check_alive("did not start")
             if time.monotonic() - self._begun > self._start_timeout_s:
                 raise self._failed(
@@ -173,10 +187,18 @@ class Server:
             ServerFailed: it died, or does not answer.
         """
         self._check_alive("died while running")
-        if not self._healthy(ANSWER_S):
-            time.sleep(2 * POLL_S)  # a server whose engine died answers so before it ends
-            self._check_alive("died while running")
-            raise self._failed("does not answer", f"no answer of /health in {ANSWER_S:g} s")
+        try:
+            status = self._get("/health", ANSWER_S)[0]
+        except TimeoutError:
+            raise self._failed("hangs", f"no answer of /health in {ANSWER_S:g} s") from None
+        except OSError as error:
+            status = None
+            reason = error.strerror or str(error)
+        else:
+            reason = f"/health gave status {status}"
+        if status != http.client.OK:
+            self._wait_for_death()
+            raise self._failed("does not answer", reason)
 
     def metrics(self) -> ServerMetrics:
         """The server's counters.
@@ -186,9 +208,11 @@ class Server:
         """
         try:
             status, text = self._get("/metrics", ANSWER_S)
-        except OSError:
+        except TimeoutError:
+            raise self._failed("hangs", f"no answer of /metrics in {ANSWER_S:g} s") from None
+        except OSError as error:
             self.check()
-            raise self._failed("does not answer", f"no answer of /metrics in {ANSWER_S:g} s") from None
+            raise self._failed("does not answer", error.strerror or str(error)) from None
         if status != http.client.OK:
             raise self._failed("does not answer", f"/metrics gave status {status}")
         return metrics.parse(text)
@@ -237,6 +261,12 @@ class Server:
         """All processes that belong to the server, the warden among them."""
         return marked(MARK, self._mark)
 
+    def _refuse_no_model(self) -> None:
+        """A path without a model is told at once; vLLM would take it for the name of one on a hub."""
+        model = Path(self.setting.model).expanduser()
+        if (model.is_absolute() or model.exists()) and not (model / "config.json").is_file():
+            raise ServerFailed(f"the server cannot be started: no model at {model} (no config.json there)")
+
     def _warden_command(self) -> list[str]:
         cores = [] if self.cores is None else ["--cores", ",".join(map(str, self.cores))]
         return [*self._process.command("gdnbench.serving.warden"), *cores, "--"]
@@ -245,25 +275,39 @@ class Server:
         if self.alive():
             return
         status = self._status()
-        raise self._failed(f"{what} ({_ending(status)})", self._oom() if status == -signal.SIGKILL else None)
+        by_signal = SIGNALS.get(-status) if status is not None and status < 0 else None
+        raise self._failed(f"{what} ({_ending(status)})", by_signal)
+
+    def _wait_for_death(self) -> None:
+        """A server whose engine died answers still, or no more, and ends after a while of its own accord."""
+        deadline = time.monotonic() + DYING_S
+        while time.monotonic() < deadline:
+            self._check_alive("died while running")
+            time.sleep(POLL_S)
 
     def _status(self) -> int | None:
         """How the server's first process ended, as the warden told; None if the warden itself was killed."""
-        if self._warden is None or self._warden.stdout is None:
-            return None
-        told = [json.loads(line) for line in self._warden.stdout.read().splitlines()]
-        return next((line["status"] for line in told if "status" in line), None)
-
-    def _oom(self) -> str | None:
-        return "the kernel killed for lack of memory" if _oom_kills() > self._kills else None
+        assert self._warden is not None and self._warden.stdout is not None
+        if self._told is None:
+            self._told = self._warden.stdout.read()
+        lines = [json.loads(line) for line in self._told.splitlines()]
+        return next((line["status"] for line in lines if "status" in line), None)
 
     def _failed(self, what: str, otherwise: str | None = None) -> ServerFailed:
-        cause = self._explain() or cause_in(self.log) or otherwise or f"its last line: {last_line(self.log)}"
-        return ServerFailed(f"the server {what}: {cause}; its log: {self.log}")
+        """What happened, why, and where the log is.
 
-    def _healthy(self, timeout_s: float) -> bool:
+        Args:
+            otherwise: the cause if nobody wrote down a better one.
+        """
+        starved = OUT_OF_MEMORY if _oom_kills() > self._kills else None
+        cause = self._explain() or starved or cause_in(self.log) or otherwise or first_error(self.log)
+        return ServerFailed(
+            f"the server {what}: {cause or f'its last line: {last_line(self.log)}'}; its log: {self.log}"
+        )
+
+    def _healthy(self) -> bool:
         try:
-            return self._get("/health", timeout_s)[0] == http.client.OK
+            return self._get("/health", 1.0)[0] == http.client.OK
         except OSError:
             return False
 

@@ -90,7 +90,9 @@ class Warden:
 
     def _end(self) -> None:
         if self._status is None:
-            _send(self._server.pid, signal.SIGTERM, signal.SIGCONT)
+            _send(self._server.pid, signal.SIGTERM)
+            for pid in descendants(os.getpid()):
+                _send(pid, signal.SIGCONT)  # a stopped process cannot go down
             for _ in self._left(self._grace_s):
                 if self._status is not None:
                     break
