@@ -14,6 +14,7 @@ from gdnbench.cli.data import data
 from gdnbench.cli.doctor import doctor
 from gdnbench.cli.evidence import evidence
 from gdnbench.cli.listing import listing
+from gdnbench.cli.serve import serve
 from gdnbench.cli.step import step
 
 app = typer.Typer(
@@ -33,6 +34,7 @@ def gdnbench() -> None:
 app.command("list")(listing)
 app.command()(cost)
 app.command()(step)
+app.command()(serve)
 app.command()(calibrate)
 app.command()(evidence)
 app.command()(conform)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gdnbench.cli import exits
 from gdnbench.values.errors import UserError
+
+if TYPE_CHECKING:
+    from gdnbench.report.gather import ServerQuestion
 
 
 def evidence(
@@ -18,7 +21,17 @@ def evidence(
         int | None, typer.Option(min=1, max=1000, help="Fresh processes. Default: 10, or what the rows need.")
     ] = None,
     out: Annotated[Path, typer.Option(help="Where reports lie; this one goes to prN/ in it.")] = Path("reports"),
-    resume: Annotated[Path | None, typer.Option(help="Go on with the campaign in this directory.")] = None,
+    server: Annotated[
+        bool | None,
+        typer.Option("--server/--no-server", help="Ask a live server as well. Default: where its environment stands."),
+    ] = None,
+    preset: Annotated[str | None, typer.Option(help="Its setting. Default on a CPU: tiny-cpu.")] = None,
+    dataset: Annotated[Path | None, typer.Option(help="Its ShareGPT file. Default: our generator.")] = None,
+    server_launches: Annotated[
+        int | None, typer.Option(min=1, max=1000, help="Fresh servers. Default: the fewest that can say something.")
+    ] = None,
+    resume: Annotated[Path | None, typer.Option(help="Go on with the step campaign in this directory.")] = None,
+    resume_server: Annotated[Path | None, typer.Option(help="Go on with the server campaign in it.")] = None,
     fail_on: Annotated[str, typer.Option(help="Verdicts that give exit code 1.")] = exits.FAIL_ON,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> int:
@@ -34,11 +47,40 @@ def evidence(
         raise UserError(f"no change {change} in the catalogue; known: {known}")
     if device not in ("cpu", "cuda"):
         raise UserError(f"--device {device}: there are cpu and cuda")
+    asked = _server(server, device, preset, dataset, server_launches, resume_server)
     with stages() as progress:
-        found = gather(CATALOG[change], device, launches, resume, progress)
+        found = gather(CATALOG[change], device, launches, resume, asked, progress)
     written = write(found, out)
     say(found, written, as_json)
     return exits.status_of([found.verdict], failing)
+
+
+def _server(
+    wanted: bool | None,
+    device: str,
+    preset: str | None,
+    dataset: Path | None,
+    launches: int | None,
+    journal: Path | None,
+) -> ServerQuestion | str:
+    """What to ask a live server, or why none is asked."""
+    from gdnbench.oracle.environment import release_python
+    from gdnbench.report.gather import ServerQuestion
+    from gdnbench.values.errors import EnvironmentMissing
+
+    if wanted is False:
+        return "left out by --no-server"
+    if device == "cuda" and preset is None and journal is None:
+        if wanted:
+            raise UserError("--server --device cuda: name a setting with --preset, such as qwen3.6-dflash")
+        return "not asked for: --preset names a setting for a GPU"
+    try:
+        release_python()
+    except EnvironmentMissing as missing:
+        if wanted:
+            raise
+        return str(missing)
+    return ServerQuestion(preset or "tiny-cpu", dataset, launches, journal)
 
 
 evidence.__doc__ = f"{evidence.__doc__}\n\nExample: gdnbench evidence 51913"

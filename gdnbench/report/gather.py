@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -22,9 +23,15 @@ from gdnbench.drivers.registry import PARTS, Part, load
 from gdnbench.probes.equality import compare as differences
 from gdnbench.report.costs import without_operations
 from gdnbench.report.evidence import ClaimFinding, EqualityFinding, Evidence
+from gdnbench.serving import campaign as serving
+from gdnbench.serving.journal import ServeJournal
+from gdnbench.serving.judged import judge_serving
+from gdnbench.serving.planning import plan_serve, same_sides
+from gdnbench.serving.presets import preset
 from gdnbench.values.errors import UserError
 from gdnbench.values.scenarios import Scenario, named, random_scenario
 from gdnbench.values.scenarios import parse as parse_scenario
+from gdnbench.values.serving import ServeResult
 from gdnbench.values.variants import parse as parse_variant
 
 RANDOM_SCENARIOS = 200
@@ -33,13 +40,34 @@ EXAMPLES = 3
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is."""
 
-LATER = {
-    Level.SERVER: "live server campaigns are not part of this version",
-    Level.ACCURACY: "accuracy runs are not part of this version",
-}
+LATER = {Level.ACCURACY: "accuracy runs are not part of this version"}
 
 
-def gather(change: Change, device: str, launches: int | None, journal: Path | None, progress: Progress) -> Evidence:
+@dataclass(frozen=True, slots=True)
+class ServerQuestion:
+    """What to ask a live server.
+
+    Attributes:
+        preset: the setting.
+        dataset: a ShareGPT file, None for our generator.
+        launches: fresh servers; None for the fewest that can say something.
+        journal: of a server campaign of this change to go on with.
+    """
+
+    preset: str
+    dataset: Path | None = None
+    launches: int | None = None
+    journal: Path | None = None
+
+
+def gather(
+    change: Change,
+    device: str,
+    launches: int | None,
+    journal: Path | None,
+    server: ServerQuestion | str,
+    progress: Progress,
+) -> Evidence:
     """Everything about one change that can be measured here.
 
     Args:
@@ -47,6 +75,7 @@ def gather(change: Change, device: str, launches: int | None, journal: Path | No
         device: `cpu` or `cuda`, for step time.
         launches: of the campaign; default, what its rows need.
         journal: of a campaign of this change to go on with.
+        server: what to ask a live server, or why none is asked.
         progress: told what happens.
 
     Raises:
@@ -61,6 +90,12 @@ def gather(change: Change, device: str, launches: int | None, journal: Path | No
     judged = None
     if change.judged_at(Level.STEP_TIME):
         judged = _step_time(change, device, launches, journal, progress)
+    served, elsewhere = None, LATER | change.not_judged_at
+    if change.judged_at(Level.SERVER):
+        if isinstance(server, str):
+            elsewhere = elsewhere | {Level.SERVER: server}
+        else:
+            served = _live_server(change, server, progress)
     return Evidence(
         change=change,
         device=device,
@@ -69,7 +104,8 @@ def gather(change: Change, device: str, launches: int | None, journal: Path | No
         step=None if judged is None else judged.result,
         claims=tuple(_finding(claim, device) for claim in change.claims),
         environment=_environment(judged),
-        elsewhere={level: reason for level in Level if (reason := (LATER | change.not_judged_at).get(level))},
+        elsewhere={level: elsewhere[level] for level in Level if level in elsewhere},
+        server=served,
         warnings=() if judged is None else judged.warnings,
     )
 
@@ -113,6 +149,28 @@ def _step_time(
     total = opened.plan.launches
     records = campaign.run(opened, lambda done: progress("step time: launches", done, total))
     return judge_campaign(opened.plan, records)
+
+
+def _live_server(change: Change, asked: ServerQuestion, progress: Progress) -> ServeResult:
+    before, after = (f"pr{change.number}.{side}" for side in ("before", "after"))
+    if asked.journal is None:
+        chosen = preset(asked.preset)
+        speculates = chosen.speculates or (next(iter(chosen.speculative)) if change.live.speculation else None)
+        plan = plan_serve(
+            before,
+            after,
+            preset_name=asked.preset,
+            launches=asked.launches,
+            dataset=asked.dataset,
+            speculative=speculates,
+        )
+        serving.check_releases(plan)
+        opened = serving.begin(plan)
+    else:
+        opened = ServeJournal.open(asked.journal)
+        same_sides(opened.plan, before, after)
+    launches = serving.run(opened, lambda done, total: progress("live server: blocks", done, total))
+    return judge_serving(opened.plan, launches)
 
 
 def _finding(claim: Claim, device: str) -> ClaimFinding:
