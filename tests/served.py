@@ -24,7 +24,15 @@ from gdnbench.values.coverage import Builds, Kind
 MTP = {"method": "mtp", "num_speculative_tokens": 2}
 STEP_MS, TTFT_MS, PROMPT = 5.0, 20.0, 50
 ENVIRONMENT = {"cpu": "a processor", "cores": 2, "load_average": [0.5], "torch": "2.13.0", "python": "3", "system": "L"}
-WORKLOAD = {"name": "sharegpt-like", "sha256": "5e", "tokenizer": "70", "limits": [4, 1024, 2048], "kept": 64}
+WORKLOAD = {
+    "dataset": {"name": "sharegpt-like", "version": 1, "seed": 0},
+    "tokenizer": {"name": "tiny-gdn", "sha256": "70"},
+    "limits": {"min_tokens": 4, "max_prompt": 1024, "max_total": 2048},
+    "requests": 64,
+    "distinct_prompts": 64,
+    "not_from_human": 0,
+    "sha256": "5e",
+}
 
 
 def plan(

@@ -79,6 +79,8 @@ def _server(result: ServeResult) -> dict[str, Any]:
         "kinds": words.kinds(result.coverage),
         "sees": words.sees(result),
         "split": words.SPLIT,
+        "change": words.CHANGE,
+        "definitions": words.DEFINITIONS,
     }
 
 

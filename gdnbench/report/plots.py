@@ -62,7 +62,9 @@ def serving_ratios(result: ServeResult, title: str, path: Path) -> None:
         for metric in (TTFT, TPOT, ITL):
             mean = result.row(row.concurrency, metric, "mean")
             lines.append(Line(f"{at}: {metric.tag.upper()}, mean", mean.judgement))
-    what = "change, % (more tok/s and shorter times are better; grey: the floor of tok/s; *: primary)"
+    what = (
+        "change, %; more tok/s and shorter times are better\n(grey: floor of tok/s; bars: 95 % intervals; *: primary)"
+    )
     _draw(lines, OUTPUT_THROUGHPUT.floor_percent, what, title, path)
 
 
@@ -78,7 +80,7 @@ def _draw(lines: Sequence[Line], floor: float, what: str, title: str, path: Path
     axes.set_yticks(places, [line.name for line in lines], fontsize=9)
     axes.set_ylim(-0.7, len(places) - 0.3)
     axes.set_xlabel(what, fontsize=9)
-    axes.set_title(title, fontsize=11, loc="left")
+    figure.suptitle(title, fontsize=11, x=0.01, ha="left")
     labels = {line.marker: "control (A/A)" if line.control else line.judgement.verdict.value for line in lines}
     by_control = sorted(labels, key=lambda marker: marker == CONTROL)
     handles = [

@@ -37,13 +37,14 @@ def print_tables(plan: ServePlan, launches: Sequence[ServeLaunch], result: Serve
     for fault in result.invalid if len(result.invalid) > 1 else ():
         _say(console, f"invalid, {fault.code}: {fault.message}", style="red")
     console.print(_rows(result, result.primary, notes, "tok/s at"))
-    _say(console, f"control: {words.control(result)}. {words.sees(result)}", style="dim")
+    _say(console, f"{words.CHANGE}\ncontrol: {words.control(result)}. {words.sees(result)}", style="dim")
     console.print(_split(result))
     _say(console, words.SPLIT, style="dim")
     console.print(_coverage(result.coverage))
     _say(console, words.coverage(result))
     _say(console, "\nEverything else (secondary: judged together, and may stay unknown)", style="dim")
     console.print(_rows(result, [row for row in result.rows if not row.primary], notes, "at"))
+    _say(console, words.DEFINITIONS, style="dim")
     notes.marks([words.caveat(one) for one in result.warnings])
     for text, number in notes.numbers.items():
         _say(console, f"[{number}] {text}")

@@ -12,6 +12,13 @@ from gdnbench.values.verdicts import Caveat, Verdict
 
 SPLIT = "tok/s = acceptance / step time x rest; a builder change may claim the step time alone"
 
+CHANGE = "change: median over launches of ratios of pairs measured together, so not quite after / before"
+DEFINITIONS = (
+    "TTFT: from request to first token. TPOT: of each request, the rest of its time by its further tokens. ITL: "
+    "between any two streamed chunks, of all requests together; neither is the other, nor one over tok/s. "
+    "E2EL: a whole request"
+)
+
 METHODS = {
     "switch": "both sides, and the before side again, take turns in one server, block by block",
     "apart": "each side has a fresh server of its own, in an order that swaps from launch to launch",
@@ -73,9 +80,12 @@ def speculation(identity: ServeIdentity) -> str:
 
 def load(identity: ServeIdentity) -> str:
     """Which requests, and how many."""
-    blocks = " and ".join(f"{rounds} blocks of {requests} at {at}" for at, requests, rounds in identity.loads)
-    name = identity.workload.get("name", "requests")
-    return f"{name}, {identity.output_len} output tokens; in a launch each side has {blocks} in flight"
+    blocks = " and ".join(
+        f"{rounds} blocks of {requests} request{'' if requests == 1 else 's'} at concurrency {at}"
+        for at, requests, rounds in identity.loads
+    )
+    name = identity.workload.get("dataset", {}).get("name", "requests of unknown origin")
+    return f"{name}, {identity.output_len} output tokens; in a launch each side answers {blocks}"
 
 
 def launches(count: int) -> str:

@@ -12,7 +12,7 @@ from gdnbench.serving.judged import NOT_CLAIMABLE, NOT_MEASURED, PER_CHUNK, judg
 from gdnbench.serving.records import Acceptance
 from gdnbench.values.metrics import ACCEPTANCE_LENGTH, E2EL, ITL, TPOT, TTFT
 from gdnbench.values.verdicts import Verdict
-from served import ENVIRONMENT, MTP, campaign, plan, with_blocks
+from served import ENVIRONMENT, MTP, WORKLOAD, campaign, plan, with_blocks
 
 SWITCH, APART = plan(launches=7), plan(method="apart", launches=7)
 RELEASES = plan("vllm@0.30.0", "vllm@0.31.0", method="apart", releases=("0.30.0", "0.31.0"), launches=7)
@@ -105,6 +105,18 @@ CAVEATS = {
         lambda: one_tokens(1),
         "one_token",
         "at concurrency 1 TPOT rests on 378 of 504 requests",
+    ),
+    "prompts that come again": (
+        SWITCH,
+        lambda: [replace(each, workload={**WORKLOAD, "distinct_prompts": 5}) for each in campaign(SWITCH)],
+        "repeated-prompts",
+        "64 requests from 5 distinct prompts",
+    ),
+    "prompts that an assistant began": (
+        SWITCH,
+        lambda: [replace(each, workload={**WORKLOAD, "not_from_human": 23}) for each in campaign(SWITCH)],
+        "not-from-human",
+        "23 of 64 prompts do not start with human",
     ),
     "a busy machine": (
         SWITCH,

@@ -11,7 +11,7 @@ from gdnbench.serving.judged import judge_serving
 from gdnbench.serving.records import Acceptance, LiveEquality
 from gdnbench.values.coverage import Builds, Kind
 from gdnbench.values.verdicts import Verdict
-from served import MTP, at, campaign, plan, with_blocks
+from served import MTP, WORKLOAD, at, campaign, plan, with_blocks
 
 SWITCH, APART = plan(launches=7), plan(method="apart", launches=7)
 SPECULATIVE = plan("pr52078.before", "pr52078.after", speculative=MTP, launches=7)
@@ -262,9 +262,9 @@ OF_THE_CAMPAIGN = {
     "no server on record": (APART, lambda: one(APART, servers=()), "flags", "no server of this side is on record"),
     "other requests": (
         SWITCH,
-        lambda: one(SWITCH, workload={"name": "sharegpt-like", "sha256": "60"}),
+        lambda: one(SWITCH, workload={**WORKLOAD, "sha256": "60", "requests": 63}),
         "workload",
-        "launch 3: unlike launch 1 in kept, limits, sha256, tokenizer of the requests",
+        "launch 3: unlike launch 1 in requests, sha256 of the requests",
     ),
     "prefix caching": (SWITCH, lambda: servers(SWITCH, prefix_caching=True), "prefix_caching", "was on"),
     "compilation": (
@@ -303,8 +303,8 @@ OF_THE_CAMPAIGN = {
         SWITCH,
         lambda: one(SWITCH, coverage={role: (Builds(Kind.PREFILL, False, 40, 80.0, 78.0),) for role in SWITCH.sides}),
         "never_ran",
-        "the changed code never ran: steps without a prefill run the code of 51913, and none of the 40 builds of before "
-        "in launch 3 was one (and 1 more like this)",
+        "the changed code never ran: steps without a prefill run the code of 51913, and none of the 40 builds of "
+        "before in launch 3 was one (and 1 more like this)",
     ),
     "nothing was built": (
         SWITCH,

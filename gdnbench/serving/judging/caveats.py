@@ -25,6 +25,7 @@ def caveats(plan: ServePlan, launches: Sequence[ServeLaunch]) -> Iterator[Caveat
     yield from _order(launches)
     yield from _servers(plan, launches)
     yield from _one_token_requests(plan, launches)
+    yield from _workload(launches[0])
     yield from _environment(launches)
 
 
@@ -108,6 +109,17 @@ def _one_token_requests(plan: ServePlan, launches: Sequence[ServeLaunch]) -> Ite
         if longer < completed and not one_token(launches, load.concurrency):
             says = f"at concurrency {load.concurrency} TPOT rests on {longer:,} of {completed:,} requests"
             yield Caveat("one_token", f"{says}: the others gave one token", "read TTFT and throughput for those")
+
+
+def _workload(launch: ServeLaunch) -> Iterator[Caveat]:
+    """What is odd about the requests, as their own identity has it."""
+    sent, distinct = launch.workload.get("requests", 0), launch.workload.get("distinct_prompts")
+    if distinct is not None and distinct < sent:
+        says = f"{sent} requests from {distinct} distinct prompts"
+        yield Caveat("repeated-prompts", says, "keep prefix caching off, or ask for fewer prompts")
+    if others := launch.workload.get("not_from_human"):
+        says = f"{others} of {sent} prompts do not start with human"
+        yield Caveat("not-from-human", says, "these are vLLM's own: compare with runs that chose alike")
 
 
 def _environment(launches: Sequence[ServeLaunch]) -> Iterator[Caveat]:
