@@ -53,6 +53,8 @@ def serve(
     server_flag: Annotated[
         list[str] | None, typer.Option(help="One more argument of the server; may be repeated.")
     ] = None,
+    keep: Annotated[Path | None, typer.Option(help="Write the whole campaign to this new file (.json.gz).")] = None,
+    recording: Annotated[Path | None, typer.Option(help="Judge a campaign that --keep wrote; measure nothing.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the campaign in this directory.")] = None,
     fail_on: Annotated[str, typer.Option(help="Verdicts that give exit code 1.")] = exits.FAIL_ON,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
@@ -64,38 +66,49 @@ def serve(
     from gdnbench.serving.journal import ServeJournal
     from gdnbench.serving.judged import judge_serving
     from gdnbench.serving.planning import plan_serve, same_sides
+    from gdnbench.serving.recording import load, save
     from gdnbench.values.errors import UserError
 
     failing = exits.verdict_names(fail_on)
-    if resume is not None:
-        journal = ServeJournal.open(resume)
-        same_sides(journal.plan, before, after)
-    elif before is None or after is None:
-        raise UserError("two variants are needed, for example: gdnbench serve pr51913.before pr51913.after")
+    if recording is not None:
+        judged_plan, found = load(recording)
+        same_sides(judged_plan, before, after)
+        place = recording
     else:
-        plan = plan_serve(
-            before,
-            after,
-            concurrency=_numbers(concurrency),
-            launches=launches,
-            method=method,
-            preset_name=preset,
-            release=release,
-            model=model,
-            tokenizer=tokenizer,
-            speculative=speculative,
-            dataset=dataset,
-            output_len=output_len,
-            seed=seed,
-            flags=server_flag or (),
-        )
-        campaign.check_releases(plan, say=lambda line: print(line, file=sys.stderr))
-        journal = campaign.begin(plan)
-    with stages() as tell:
-        found = campaign.run(journal, lambda done, total: tell("blocks", done, total))
-    result = judge_serving(journal.plan, found)
-    (print_json if json else print_tables)(journal.plan, found, result, journal.directory)
-    return exits.status_of([row.judgement.verdict for row in result.rows if row.primary], failing)
+        if keep is not None and keep.exists():
+            raise UserError(f"--keep {keep}: it is there already, and a recording is never overwritten")
+        if resume is not None:
+            journal = ServeJournal.open(resume)
+            same_sides(journal.plan, before, after)
+        elif before is None or after is None:
+            raise UserError("two variants are needed, for example: gdnbench serve pr51913.before pr51913.after")
+        else:
+            plan = plan_serve(
+                before,
+                after,
+                concurrency=_numbers(concurrency),
+                launches=launches,
+                method=method,
+                preset_name=preset,
+                release=release,
+                model=model,
+                tokenizer=tokenizer,
+                speculative=speculative,
+                dataset=dataset,
+                output_len=output_len,
+                seed=seed,
+                flags=server_flag or (),
+            )
+            campaign.check_releases(plan, say=lambda line: print(line, file=sys.stderr))
+            journal = campaign.begin(plan)
+        with stages() as tell:
+            found = campaign.run(journal, lambda done, total: tell("blocks", done, total))
+        judged_plan, place = journal.plan, journal.directory
+        if keep is not None:
+            save(judged_plan, found, keep)
+    result = judge_serving(judged_plan, found)
+    (print_json if json else print_tables)(judged_plan, found, result, place)
+    return exits.status_of([result.verdict, *(row.judgement.verdict for row in result.primary)], failing)
 
 
 def _numbers(text: str) -> list[int]:
