@@ -61,7 +61,7 @@ def run_launch(
     launch = _Launch(
         plan=plan,
         number=number,
-        order=creation(tuple(plan.sides), number),
+        order=_order(plan, number),
         rounds={load: requests_of(load, len(workload.requests), f"{plan.workload.seed}/{number}") for load in loads},
         workload=workload,
         waits=waits,
@@ -85,6 +85,14 @@ def run_launch(
         equality=found.equality,
         environment={**surroundings(), "engine": found.engine},
     )
+
+
+def _order(plan: ServePlan, number: int) -> tuple[str, ...]:
+    """By `apart` the sides swap from launch to launch, so that neighbouring servers of two launches have one side."""
+    roles = tuple(plan.sides)
+    if plan.method == "switch":
+        return creation(roles, number)
+    return roles if number % 2 else roles[::-1]
 
 
 @dataclass(frozen=True)
