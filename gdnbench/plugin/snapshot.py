@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from array import array
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,7 @@ class Snapshot:
     """
 
     roles: tuple[str, ...]
-    content: bytes
+    content: bytes = field(repr=False)
 
     @cached_property
     def _words(self) -> Sequence[int]:
