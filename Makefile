@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # The set-up that figures are measured with. Without it, pip would take the newest torch that fits.
 TORCH ?= torch==2.13.0
 
-.PHONY: help setup bench test test-slow lint format asv vllm conform bench-self gpu-check accept clean
+.PHONY: help setup bench test test-slow lint format asv vllm conform bench-self gpu-check accept accept-step accept-server clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -21,14 +21,14 @@ $(READY): pyproject.toml Makefile
 
 setup: $(READY) ## the environment in .venv
 
-bench: $(READY) ## the verdict on 51913, measured here, and a report: under 5 minutes with set-up
-	@$(BIN)/gdnbench evidence 51913
+bench: $(READY) vllm ## the verdict on 51913, by step and in a live server, and a report: under 20 minutes with set-up
+	@$(BIN)/gdnbench evidence 51913 --server
 
 test: $(READY) ## the fast tests
 	@$(BIN)/python -m pytest -q
 
 test-slow: $(READY) vllm ## the tests that need the real releases or minutes of measuring
-	@$(BIN)/python -m pytest -q -m slow
+	@$(BIN)/python -m pytest -q -m "slow and not thorough"
 
 lint: $(READY) ## ruff and mypy --strict
 	@$(BIN)/ruff format --check .
@@ -55,7 +55,25 @@ bench-self: $(READY) ## how well this machine can judge: false alarms, power, sm
 gpu-check: ## costs, step time and the trace's self-check on a GPU, with torch and NumPy alone: at most 8 minutes
 	@$(PYTHON) -m gdnbench.campaign.gpu_check --out reports/gpu || [ $$? -eq 4 ]
 
-accept: $(READY) vllm bench lint asv ## everything that the acceptance of the step names: about 70 minutes
+accept: accept-step accept-server ## everything that the acceptance of any part names
+
+accept-server: $(READY) vllm bench lint ## that of the live server: about 2 hours
+	@$(BIN)/python -m pytest -q tests/serving tests/plugin tests/workloads tests/cli -m "slow or thorough or not slow"
+	@mkdir -p build/records
+	@for n in 1 2 3; do \
+	  $(BIN)/gdnbench serve pr51913.after pr51913.after --fail-on regressed,improved,invalid \
+	    --keep build/records/identical-$$n-$$(date +%s).json.gz || exit 1; \
+	  $(BIN)/gdnbench serve pr51913.after pr51913.after+100us --json --fail-on none \
+	    --keep build/records/handicap-$$n-$$(date +%s).json.gz > build/handicap.json || exit 1; \
+	  $(BIN)/python -c 'import json; found = json.load(open("build/handicap.json")); print(found["headline"]); \
+	    assert all(row["verdict"] == "regressed" for row in found["rows"] if row["primary"])' || exit 1; \
+	done
+	@$(BIN)/gdnbench serve pr51913.before pr51913.after
+	@$(BIN)/gdnbench serve pr52078.before pr52078.after --speculative mtp
+	@$(BIN)/gdnbench serve pr52078.before pr52078.after --launches 1 --concurrency 1; test $$? -eq 1
+	@$(BIN)/gdnbench serve vllm@0.30.0 vllm@0.31.0 --launches 3 --fail-on invalid
+
+accept-step: $(READY) vllm bench lint asv ## that of the step: about 70 minutes
 	@$(BIN)/python -m pytest -q -m "slow or not slow"
 	@$(BIN)/gdnbench conform
 	@mkdir -p build
