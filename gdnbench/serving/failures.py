@@ -6,10 +6,8 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
+from gdnbench.serving.logs import tail
 from gdnbench.values.errors import UserError
-
-MOST_BYTES = 4 << 20
-"""Of a log, from its end, that are searched for signs."""
 
 
 class ServerFailed(UserError):  # noqa: N818 - what happened, not a fault
@@ -37,7 +35,7 @@ class Sign:
 
 SIGNS = (
     Sign(r"No space left on device|Errno 28\b", "a disk is full (No space left on device)"),
-    Sign(r"address already in use", "its port is taken by another process"),
+    Sign(r"(?i)address already in use", "its port is taken by another process"),
     Sign(r"error: unrecognized arguments: (.*)", "this release of vLLM knows no argument {0}"),
     Sign(r"api_server\.py: error: (.*)", "vLLM refuses its arguments: {0}"),
     Sign(
@@ -78,16 +76,6 @@ def cause_in(log: Path) -> str | None:
     return next((cause for sign in SIGNS if (cause := sign.found(text)) is not None), None)
 
 
-def tail(log: Path) -> str:
-    """The end of a log; empty where there is none."""
-    try:
-        with log.open("rb") as stream:
-            stream.seek(max(0, log.stat().st_size - MOST_BYTES))
-            return stream.read().decode(errors="replace")
-    except OSError:
-        return ""
-
-
 def first_error(log: Path, width: int = 240) -> str | None:
     """The first exception that a log tells, for it led to the others; or that the engine went without one."""
     lines = [_PREFIX.sub("", line).strip() for line in tail(log).splitlines()]
@@ -98,9 +86,3 @@ def first_error(log: Path, width: int = 240) -> str | None:
             more = lines[at + 1 : at + 3] if "validation error" in line else []
             return " ".join([found[1], *more])[:width]
     return "its engine process died" if any("engine core exited unexpectedly" in line for line in lines) else None
-
-
-def last_line(log: Path, width: int = 160) -> str:
-    """The last line of a log that says something, cut to `width` characters."""
-    lines = [line.strip() for line in tail(log).splitlines() if line.strip()]
-    return lines[-1][:width] if lines else "its log is empty"

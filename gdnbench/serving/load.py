@@ -21,7 +21,8 @@ from typing import TYPE_CHECKING, Any
 
 from gdnbench.campaign.pipes import raise_failure
 from gdnbench.campaign.processes import PythonProcess
-from gdnbench.serving.failures import ServerFailed, last_line
+from gdnbench.serving.failures import ServerFailed
+from gdnbench.serving.logs import begin_log, last_line
 from gdnbench.serving.records import Acceptance
 from gdnbench.serving.server import Server
 
@@ -89,16 +90,17 @@ class LoadGenerator:
         self._hang_s = hang_s
         self._child: subprocess.Popen[bytes] | None = None
         self._unread = b""
+        self._output_lens: list[int] = []
 
     def __enter__(self) -> LoadGenerator:
         cores = [] if self._cores is None else ["--cores", ",".join(map(str, self._cores))]
+        command = self._process.command("gdnbench.serving.load_process", *cores)
         # a proxy would stand between it and the loopback
         env = {name: value for name, value in self._process.env.items() if not name.lower().endswith("_proxy")}
         try:
-            self.log.parent.mkdir(parents=True, exist_ok=True)
-            with self.log.open("wb") as log:
+            with begin_log(self.log, command) as log:
                 self._child = subprocess.Popen(
-                    self._process.command("gdnbench.serving.load_process", *cores),
+                    command,
                     env=env,
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
@@ -106,7 +108,7 @@ class LoadGenerator:
                     start_new_session=True,
                 )
         except OSError as error:
-            raise ServerFailed(f"the load generator cannot be started: {error.strerror}: {error.filename}") from None
+            raise ServerFailed(f"the load generator cannot be started: {error.strerror}: {self.log}") from None
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -145,6 +147,7 @@ class LoadGenerator:
         Raises:
             ServerFailed: it died, or was not ready in time.
         """
+        self._output_lens = [request.output_len if ignore_eos else 0 for request in requests]
         prompts = [[request.prompt, request.prompt_len, request.output_len] for request in requests]
         server = {"url": url, "key": key, "model": model, "tokenizer": tokenizer}
         common = {"prompts": prompts, "sampling": dict(sampling), "ignore_eos": ignore_eos}
@@ -167,8 +170,8 @@ class LoadGenerator:
         """
         arguments = {"indices": list(indices), "concurrency": concurrency, "prefix": prefix}
         found = self._call({"block": arguments}, timeout_s, server)
-        if found["failed"]:
-            server.check()
+        if found["failed"] or found["output_tokens"] < sum(self._output_lens[index] for index in indices):
+            server.check()  # one whose engine died ends its answers early
         acceptance = found["acceptance"]
         return BlockReply(
             **{
@@ -181,7 +184,10 @@ class LoadGenerator:
     def _call(self, request: Mapping[str, Any], timeout_s: float, server: Server | None) -> dict[str, Any]:
         deadline = time.monotonic() + timeout_s
         self._write((json.dumps(request) + "\n").encode(), deadline)
-        reply = json.loads(self._read_line(deadline, server))
+        line = self._read_line(deadline, server)
+        if line is None:
+            raise self._failed(f"gave no answer in {timeout_s:g} s", server)
+        reply = json.loads(line)
         try:
             raise_failure(reply)
         except RuntimeError as error:
@@ -199,8 +205,8 @@ class LoadGenerator:
                 if select.select([], [requests], [], POLL_S)[1]:
                     line = line[os.write(requests, line) :]
 
-    def _read_line(self, deadline: float, server: Server | None) -> bytes:
-        """The next line of the child; meanwhile the server is watched."""
+    def _read_line(self, deadline: float, server: Server | None) -> bytes | None:
+        """The next line of the child, None if there is none in time; meanwhile the server is watched."""
         assert self._child is not None and self._child.stdout is not None
         replies = self._child.stdout.fileno()
         watch = None if server is None else _Watch(server, self._hang_s)
@@ -212,7 +218,7 @@ class LoadGenerator:
                     raise self._failed(f"died ({_ending(self._child.wait())})", server)
                 self._unread += got
             elif time.monotonic() > deadline:
-                raise self._failed("gave no answer in time", server)
+                return None
             elif watch is not None:
                 watch.look()
         line, _, self._unread = self._unread.partition(b"\n")

@@ -22,7 +22,8 @@ from random import SystemRandom
 
 from gdnbench.campaign.processes import PythonProcess
 from gdnbench.serving import metrics
-from gdnbench.serving.failures import ServerFailed, cause_in, first_error, last_line
+from gdnbench.serving.failures import ServerFailed, cause_in, first_error
+from gdnbench.serving.logs import begin_log, last_line, no_room
 from gdnbench.serving.metrics import ServerMetrics
 from gdnbench.serving.plan import ServerSetting
 from gdnbench.serving.process_tree import marked
@@ -150,8 +151,7 @@ class Server:
         command = [*self._warden_command(), *self._process.command("vllm.entrypoints.openai.api_server")]
         command += [*self.command, "--host", HOST, "--port", str(self._port)]
         try:
-            self.log.parent.mkdir(parents=True, exist_ok=True)
-            with self.log.open("wb") as log:
+            with begin_log(self.log, self.command) as log:
                 self._warden = subprocess.Popen(
                     command,
                     env=env,
@@ -161,7 +161,7 @@ class Server:
                     start_new_session=True,
                 )
         except OSError as error:
-            raise ServerFailed(f"the server cannot be started: {error.strerror}: {error.filename}") from None
+            raise ServerFailed(f"the server cannot be started: {error.strerror or error}: {self.log}") from None
 
     def wait_ready(self) -> None:
         """Wait until a launched server is ready.
@@ -300,7 +300,8 @@ class Server:
             otherwise: the cause if nobody wrote down a better one.
         """
         starved = OUT_OF_MEMORY if _oom_kills() > self._kills else None
-        cause = self._explain() or starved or cause_in(self.log) or otherwise or first_error(self.log)
+        cause = self._explain() or starved or no_room(self.log) or cause_in(self.log)
+        cause = cause or otherwise or first_error(self.log)
         return ServerFailed(
             f"the server {what}: {cause or f'its last line: {last_line(self.log)}'}; its log: {self.log}"
         )

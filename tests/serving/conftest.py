@@ -1,4 +1,4 @@
-"""A stand-in for a server's processes: three, one below the other, engine and worker in sessions of their own."""
+"""Stand-ins for what takes long to start: the processes of a server, a server, and a load generator."""
 
 from __future__ import annotations
 
@@ -9,12 +9,13 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from standins import MARK, StandIn
 
+from gdnbench.serving.plan import ServerSetting
 from gdnbench.serving.process_tree import marked
 
-MARK = "GDNBENCH_TEST_MARK"
-
 TREE = """
+# three processes, one below the other, engine and worker in sessions of their own
 import os, signal, subprocess, sys, time
 
 level, behaviour = sys.argv[1:]
@@ -63,3 +64,27 @@ def wait_until() -> Callable[..., None]:
             time.sleep(0.02)
 
     return wait
+
+
+@pytest.fixture
+def stand_in(mark: str) -> Callable[..., StandIn]:
+    """A process whose server and load generator are the scripts beside this file, with further variables."""
+
+    def make(**env: str) -> StandIn:
+        here = Path(__file__).parent
+        scripts = {
+            "vllm.entrypoints.openai.api_server": str(here / "standin_server.py"),
+            "gdnbench.serving.load_process": str(here / "standin_load.py"),
+        }
+        return StandIn({**os.environ, MARK: mark, **env}, scripts)
+
+    return make
+
+
+@pytest.fixture
+def setting(tmp_path: Path) -> ServerSetting:
+    """A server setting that names a model which is there."""
+    model = tmp_path / "model"
+    model.mkdir()
+    (model / "config.json").write_text("{}")
+    return ServerSetting("none", str(model), str(model), ("--dtype", "bfloat16"), {"SETTING": "1"}, None, "cpu")

@@ -13,10 +13,10 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from standins import MARK
 
 from gdnbench.serving.process_tree import descendants, marked
 
-MARK = "GDNBENCH_TEST_MARK"
 WARDEN = [sys.executable, "-m", "gdnbench.serving.warden"]
 
 Start = Callable[..., "subprocess.Popen[str]"]
