@@ -53,6 +53,9 @@ def serve(
     server_flag: Annotated[
         list[str] | None, typer.Option(help="One more argument of the server; may be repeated.")
     ] = None,
+    observation: Annotated[
+        bool, typer.Option("--observation", help="What watching costs: builds of side B alone are counted and timed.")
+    ] = False,
     keep: Annotated[Path | None, typer.Option(help="Write the whole campaign to this new file (.json.gz).")] = None,
     recording: Annotated[Path | None, typer.Option(help="Judge a campaign that --keep wrote; measure nothing.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the campaign in this directory.")] = None,
@@ -98,6 +101,7 @@ def serve(
                 output_len=output_len,
                 seed=seed,
                 flags=server_flag or (),
+                observation=observation,
             )
             campaign.check_releases(plan, say=lambda line: print(line, file=sys.stderr))
             journal = campaign.begin(plan)

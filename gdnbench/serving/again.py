@@ -31,6 +31,7 @@ def command(plan: ServePlan) -> str:
         ("--dataset", asked.dataset or "", asked.dataset is not None),
         ("--output-len", str(asked.output_len), asked.output_len != chosen.output_len),
         ("--seed", str(asked.seed), asked.seed != 0),
+        ("--observation", "", bool(plan.unobserved)),
         *((f"--server-flag={flag}", "", True) for flag in _more_flags(plan, chosen)),
     )
     for option, value, needed in options:

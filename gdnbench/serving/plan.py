@@ -91,6 +91,7 @@ class ServePlan:
         workload: the prompts.
         launches: fresh servers by `switch`, pairs of fresh servers by `apart`.
         server_cores, load_cores: what their processes are bound to; None to leave that to the system.
+        unobserved: roles whose builds are neither counted nor timed in blocks, to find what that costs.
     """
 
     sides: Mapping[str, str]
@@ -103,6 +104,7 @@ class ServePlan:
     launches: int
     server_cores: tuple[int, ...] | None = None
     load_cores: tuple[int, ...] | None = None
+    unobserved: tuple[str, ...] = ()
 
     @property
     def variants(self) -> dict[str, Variant]:
@@ -134,6 +136,7 @@ class ServePlan:
             values["workload"] = WorkloadRequest(**values["workload"])
             for name in ("server_cores", "load_cores"):
                 values[name] = None if values[name] is None else tuple(values[name])
+            values["unobserved"] = tuple(values["unobserved"])
             plan = cls(**values)
         except (KeyError, TypeError, AttributeError):
             raise UserError("the plan is damaged: keys are missing or unknown") from None

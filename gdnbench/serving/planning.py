@@ -38,6 +38,7 @@ def plan_serve(
     output_len: int | None = None,
     seed: int = 0,
     flags: Sequence[str] = (),
+    observation: bool = False,
 ) -> ServePlan:
     """The plan of a new campaign.
 
@@ -54,6 +55,7 @@ def plan_serve(
         output_len: tokens of each answer.
         seed: of the choice and order of requests.
         flags: more arguments of the server.
+        observation: watch the builds of the after side alone, to find what watching costs.
 
     Raises:
         UserError: something is mistyped, or the sides cannot be compared in a server.
@@ -69,6 +71,8 @@ def plan_serve(
     if method == "switch" and obstacle:
         raise UserError(f"--method switch: {obstacle}; use --method apart")
     how: Method = "apart" if method == "apart" or obstacle else "switch"
+    if observation and (how == "apart" or sides[0] != sides[1]):
+        raise UserError("--observation compares a side with itself, by switch: give one variant twice")
     texts = {BEFORE: str(sides[0]), AFTER: str(sides[1])}
     if how == "switch":
         texts[CONTROL] = str(sides[0])
@@ -90,6 +94,7 @@ def plan_serve(
         launches=launches or fewest(ALPHA / len(loads)),
         server_cores=server_cores,
         load_cores=load_cores,
+        unobserved=(BEFORE, CONTROL) if observation else (),
     )
 
 

@@ -83,7 +83,7 @@ class Session:
             self._measured_from = self.server.log.stat().st_size
         started = time.monotonic() - self.clock
         before = self.control.snapshot()
-        reply = self._send(role, load, indices)
+        reply = self._send(role, load, indices, observe=role not in self.plan.unobserved)
         after = self.control.snapshot()
         self.blocks.append(_block(role, load, number, started, reply, before, after))
         for metric, values in reply.samples.items():
@@ -105,10 +105,12 @@ class Session:
             lines = log.read(1 << 20).decode(errors="replace").splitlines()
         return tuple([line.strip()[:300] for line in lines if COMPILES.search(line)][:5])
 
-    def _send(self, role: str, load: Load, indices: Sequence[int], compare: bool = False) -> BlockReply:
+    def _send(
+        self, role: str, load: Load, indices: Sequence[int], *, observe: bool = True, compare: bool = False
+    ) -> BlockReply:
         """Switches to a side while the engine is idle, sends requests, and waits until it is idle again."""
         self._count += 1
-        self.control.command(role, self._count, compare=compare)
+        self.control.command(role, self._count, observe=observe, compare=compare)
         reply = self.load.block(
             indices, load.concurrency, f"{self.number}-{self._count}", timeout_s=BLOCK_TIMEOUT_S, server=self.server
         )

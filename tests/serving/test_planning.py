@@ -52,6 +52,7 @@ def test_launches_are_the_fewest_that_can_say_something(concurrency, launches):
         ({"preset_name": "huge"}, "known are tiny-cpu"),
         ({"speculative": "eagle"}, "neither JSON nor one of mtp, none"),
         ({"speculative": '{"method": "mtp"}'}, "num_speculative_tokens"),
+        ({"after": "vllm@0.29.0+100us", "observation": True}, "give one variant twice"),
         ({"before": "path:/tmp"}, "releases only"),
     ],
 )

@@ -32,7 +32,7 @@ def build_findings(plan: ServePlan, launches: Sequence[ServeLaunch]) -> Iterator
     """Everything that is wrong with the builders of the sides."""
     for launch in launches:
         for block in launch.blocks:
-            yield from _block(launch.number, block)
+            yield from _block(plan, launch.number, block)
         yield from _per_step(launch)
         yield from _equality(plan, launch)
     yield from _never_ran(plan, launches)
@@ -56,7 +56,7 @@ def live_path(plan: ServePlan) -> LivePath:
     return ANY_STEP if same or plan.change is None else CATALOG[plan.change].live
 
 
-def _block(launch: int, block: Block) -> Iterator[Finding]:
+def _block(plan: ServePlan, launch: int, block: Block) -> Iterator[Finding]:
     at = where(launch, block)
     if block.mixed_steps:
         what = f"the side changed within {block.mixed_steps} of its steps"
@@ -67,7 +67,7 @@ def _block(launch: int, block: Block) -> Iterator[Finding]:
     if others:
         what = " and ".join(f"{count:,} builds of {role}" for role, count in others.items())
         yield Finding("wrong_side", at, f"{what} ran in it", block.concurrency)
-    if not block.builds.get(block.role):
+    if not block.builds.get(block.role) and block.role not in plan.unobserved:
         yield Finding("wrong_side", at, f"no build of {block.role} ran in it", block.concurrency)
 
 
@@ -102,7 +102,7 @@ def _never_ran(plan: ServePlan, launches: Sequence[ServeLaunch]) -> Iterator[Fin
         yield Finding("never_ran", "", f"{NEVER_RAN}: {path.steps} run {code}, and this server does not speculate")
         return
     for launch in launches:
-        for role in (BEFORE, AFTER):
+        for role in (role for role in (BEFORE, AFTER) if role not in plan.unobserved):
             builds = launch.coverage.get(role, ())
             if not _ran(plan, builds):
                 met = f"none of the {total(builds):,} builds of {role} in launch {launch.number} was one"
