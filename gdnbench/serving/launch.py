@@ -129,7 +129,7 @@ class _Found:
         self.pooled += session.pooled()
         for name in snapshot.roles:
             if name in session.plan.sides and (role is None or name == role):
-                self.coverage[name] = snapshot.coverage(name)
+                self.coverage[name] = session.coverage(name)
         if snapshot.compared:
             self.equality = LiveEquality(snapshot.compared, snapshot.different, snapshot.different_fields)
         self.servers.append(

@@ -10,6 +10,7 @@ from typing import Any
 
 from gdn_impl.catalog import CATALOG, Level
 from gdnbench.campaign.turns import AFTER, BEFORE, CONTROL
+from gdnbench.plugin import faults
 from gdnbench.serving.plan import Method, ServePlan, ServerSetting, WorkloadRequest
 from gdnbench.serving.presets import Preset, preset
 from gdnbench.stats.median import ALPHA, fewest
@@ -121,6 +122,8 @@ def _check_served(variant: Variant) -> None:
     change = CATALOG.get(variant.change or 0)
     if change is not None and not change.judged_at(Level.SERVER):
         raise UserError(f"{variant}: {change.not_judged_at[Level.SERVER]}")
+    if variant.fault is not None:
+        faults.find(variant.fault)
     if variant.kind == "path":
         raise UserError(f"{variant}: a server runs releases only; build a wheel of the checkout and install it")
 

@@ -16,6 +16,7 @@ from gdnbench.serving.load import BlockReply, LoadGenerator
 from gdnbench.serving.plan import Load, ServePlan
 from gdnbench.serving.records import Block, Pooled
 from gdnbench.serving.server import Server
+from gdnbench.values.coverage import Builds
 
 UNPATCHED = "unpatched"
 """The role of the server's own builder, which runs a few requests before any side is switched in."""
@@ -50,7 +51,8 @@ class Session:
     blocks: list[Block] = field(default_factory=list)
     _samples: dict[tuple[str, int, str], list[float]] = field(default_factory=lambda: defaultdict(list))
     _count: int = 0
-    _measured_from: int | None = None
+    _log_before: int = 0
+    _before: Snapshot | None = None
 
     def warm_up(self, load: Load, rounds: Sequence[Sequence[int]], role: str, compare: bool) -> None:
         """Sends every request of a load once, at its concurrency; nothing of it counts.
@@ -79,8 +81,8 @@ class Session:
             number: of the round.
             indices: of its requests.
         """
-        if self._measured_from is None:
-            self._measured_from = self.server.log.stat().st_size
+        if self._before is None:
+            self._log_before, self._before = self.server.log.stat().st_size, self.control.snapshot()
         started = time.monotonic() - self.clock
         before = self.control.snapshot()
         reply = self._send(role, load, indices, observe=role not in self.plan.unobserved)
@@ -98,10 +100,14 @@ class Session:
             if values
         )
 
+    def coverage(self, role: str) -> tuple[Builds, ...]:
+        """Builds of a side in the blocks that count."""
+        return () if self._before is None else self.control.snapshot().since(self._before).coverage(role)
+
     def notes(self) -> tuple[str, ...]:
         """Lines of the server's log, written while blocks were measured, that tell of compilation."""
         with self.server.log.open("rb") as log:
-            log.seek(self._measured_from or 0)
+            log.seek(self._log_before)
             lines = log.read(1 << 20).decode(errors="replace").splitlines()
         return tuple([line.strip()[:300] for line in lines if COMPILES.search(line)][:5])
 

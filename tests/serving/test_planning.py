@@ -47,6 +47,7 @@ def test_launches_are_the_fewest_that_can_say_something(concurrency, launches):
         ({"before": "pr40654.before"}, "on a CPU nothing reads the bound"),
         ({"before": "pr41873.before"}, "pr41873.before"),
         ({"method": "sideways"}, "there are switch and apart"),
+        ({"after": "fault:rotated-stats"}, "rotated-stat"),
         ({"after": "vllm@0.31.0", "method": "switch"}, "one server runs one release"),
         ({"before": "pr51565.before", "after": "pr51565.after", "method": "switch"}, "need not give equal metadata"),
         ({"preset_name": "huge"}, "known are tiny-cpu"),
