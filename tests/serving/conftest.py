@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
-from standins import MARK, StandIn
 
 from gdnbench.serving.plan import ServerSetting
 from gdnbench.serving.process_tree import marked
+from standins import MARK, StandIn
 
 TREE = """
 # three processes, one below the other, engine and worker in sessions of their own

@@ -12,7 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from standins import MARK, break_engine, failure, first_process
 
 from gdnbench.serving.load import LoadGenerator
 from gdnbench.serving.load_process import digest, summary
@@ -20,6 +19,7 @@ from gdnbench.serving.plan import ServerSetting
 from gdnbench.serving.process_tree import marked
 from gdnbench.serving.records import Acceptance
 from gdnbench.serving.server import Server
+from standins import MARK, break_engine, failure, first_process
 
 
 @dataclass

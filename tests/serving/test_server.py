@@ -16,12 +16,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from standins import MARK, break_engine, command_line, failure, first_process, warden_of
 
 from gdnbench.serving import server as servers
 from gdnbench.serving.plan import ServerSetting
 from gdnbench.serving.process_tree import marked
 from gdnbench.serving.server import Server
+from standins import MARK, break_engine, command_line, failure, first_process, warden_of
 
 Make = Callable[..., Server]
 

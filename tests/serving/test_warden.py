@@ -13,9 +13,9 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
-from standins import MARK
 
 from gdnbench.serving.process_tree import descendants, marked
+from standins import MARK
 
 WARDEN = [sys.executable, "-m", "gdnbench.serving.warden"]
 
