@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import signal
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -14,6 +15,24 @@ class ServerFailed(UserError):  # noqa: N818 - what happened, not a fault
     """A server or its load generator did not start, died or hung; the line says why and names the log."""
 
     exit_code = 4
+
+
+SIGNALS: dict[int, str] = {
+    signal.SIGKILL: "something killed it",
+    signal.SIGTERM: "something ended it",
+    signal.SIGSEGV: "it crashed in native code",
+    signal.SIGABRT: "it crashed in native code",
+    signal.SIGILL: "its native code is for another processor",
+    signal.SIGBUS: "a memory-mapped file was cut off: is /dev/shm or a disk full?",
+}
+"""What it means that one of these ended a server."""
+
+
+def ending(status: int | None) -> str:
+    """How a process ended: by a signal, with a status, or, for None, together with the warden that would have told."""
+    if status is None:
+        return "its warden was killed"
+    return signal.Signals(-status).name if status < 0 else f"status {status}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +65,10 @@ SIGNS = (
         r"(?:larger than the available KV cache memory|No available memory for the cache blocks)",
         "out of memory: too little for the KV cache; give it more, or lower --max-model-len",
     ),
+    Sign(
+        r"(Free memory on device .* is less than desired GPU memory utilization \(.*?\))",
+        "out of memory on the GPU: {0}; lower --gpu-memory-utilization",
+    ),
     Sign(r"CUDA out of memory", "out of memory on the GPU: lower --gpu-memory-utilization or --max-model-len"),
     Sign(
         r"^.*\b(MemoryError|Cannot allocate memory|can't allocate memory.*?bytes).*$",
@@ -57,7 +80,7 @@ SIGNS = (
     ),
     Sign(
         r"(?:LocalEntryNotFoundError|OfflineModeIsEnabled|RepositoryNotFoundError|HFValidationError)",
-        "no such model on this machine, and none is fetched: name a directory with a config.json",
+        "no such model on this machine, and none is downloaded now: fetch it before, or name a directory",
     ),
     Sign(r"Failed to infer device type", "vLLM finds no device that it was built for"),
     Sign(r"Worker proc \S+ died unexpectedly", "a worker process died"),

@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 from gdnbench.campaign.pipes import raise_failure
 from gdnbench.campaign.processes import PythonProcess
-from gdnbench.serving.failures import ServerFailed
+from gdnbench.serving.failures import ServerFailed, ending
 from gdnbench.serving.logs import begin_log, last_line
 from gdnbench.serving.records import Acceptance
 from gdnbench.serving.server import Server
@@ -215,7 +215,7 @@ class LoadGenerator:
             if ready:
                 got = os.read(replies, 1 << 20)
                 if not got:
-                    raise self._failed(f"died ({_ending(self._child.wait())})", server)
+                    raise self._failed(f"died ({ending(self._child.wait())})", server)
                 self._unread += got
             elif time.monotonic() > deadline:
                 return None
@@ -252,7 +252,3 @@ class _Watch:
             self._progress, self._moved = progress, now
         elif now - self._moved > self._hang_s:
             raise self._server.hung(self._hang_s)
-
-
-def _ending(status: int) -> str:
-    return signal.Signals(-status).name if status < 0 else f"status {status}"

@@ -1,4 +1,4 @@
-"""Processes as /proc shows them: the descendants of one, and those that carry a mark in their environment."""
+"""Processes as /proc shows them: the descendants of one, those with a mark in their environment, those that starved."""
 
 from __future__ import annotations
 
@@ -35,6 +35,15 @@ def marked(variable: str, value: str) -> list[int]:
             if wanted in Path(f"/proc/{pid}/environ").read_bytes().split(b"\0"):
                 found.append(pid)
     return found
+
+
+def oom_kills() -> int:
+    """How many processes the kernel has killed on this machine for lack of memory."""
+    with suppress(OSError, ValueError):
+        for line in Path("/proc/vmstat").read_text().splitlines():
+            if line.startswith("oom_kill "):
+                return int(line.split()[1])
+    return 0
 
 
 def _processes() -> list[int]:

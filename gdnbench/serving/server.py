@@ -12,30 +12,24 @@ import json
 import os
 import secrets
 import signal
-import socket
 import subprocess
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from pathlib import Path
-from random import SystemRandom
 
 from gdnbench.campaign.processes import PythonProcess
 from gdnbench.serving import metrics
-from gdnbench.serving.failures import ServerFailed, cause_in, first_error
+from gdnbench.serving.endpoint import HOST, Endpoint
+from gdnbench.serving.failures import SIGNALS, ServerFailed, cause_in, ending, first_error
 from gdnbench.serving.logs import begin_log, last_line, no_room
 from gdnbench.serving.metrics import ServerMetrics
 from gdnbench.serving.plan import ServerSetting
-from gdnbench.serving.process_tree import marked
+from gdnbench.serving.process_tree import marked, oom_kills
 from gdnbench.serving.warden import GRACE_S, KILL_S, LEFTOVER_GRACE_S
 
-__all__ = ["Server", "ServerFailed"]
-
-HOST = "127.0.0.1"
 MODEL_NAME = "served"
 """What requests call the model, so that they are the same wherever it lies."""
-PORTS = range(20_000, 32_000)
-"""Below those that the system gives to outgoing connections, which could take one while the server starts."""
 MARK = "GDNBENCH_SERVER"
 
 START_TIMEOUT_S = 900.0
@@ -45,14 +39,6 @@ DYING_S = 15.0
 """In which a server whose engine died is gone."""
 POLL_S = 0.2
 
-SIGNALS: dict[int, str] = {
-    signal.SIGKILL: "something killed it",
-    signal.SIGTERM: "something ended it",
-    signal.SIGSEGV: "it crashed in native code",
-    signal.SIGABRT: "it crashed in native code",
-    signal.SIGILL: "its native code is for another processor",
-    signal.SIGBUS: "a memory-mapped file was cut off: is /dev/shm or a disk full?",
-}
 OUT_OF_MEMORY = "out of memory: the kernel killed a process meanwhile"
 
 _ENV = {
@@ -104,7 +90,7 @@ class Server:
         self.start_s = 0.0
         self._process = process
         self._env = dict(env or {})
-        self._port = port
+        self._endpoint = Endpoint(port, self.key)
         self._start_timeout_s = start_timeout_s
         self._explain = explain
         self._mark = secrets.token_hex(8)
@@ -121,12 +107,11 @@ class Server:
 
     @property
     def port(self) -> int:
-        assert self._port is not None, "the server was not started"
-        return self._port
+        return self._endpoint.port
 
     @property
     def url(self) -> str:
-        return f"http://{HOST}:{self.port}"
+        return self._endpoint.url
 
     def start(self) -> None:
         """Start the server and wait until it is ready.
@@ -144,12 +129,12 @@ class Server:
             ServerFailed: no port or no room for its log.
         """
         self._refuse_no_model()
-        self._port = _free_port(self._port)
-        self._begun, self._kills = time.monotonic(), _oom_kills()
+        self._endpoint.choose_port()
+        self._begun, self._kills = time.monotonic(), oom_kills()
         env = {**self._process.env, **_ENV, **self.setting.settings, **self._env}
         env |= {"VLLM_API_KEY": self.key, MARK: self._mark}
         command = [*self._warden_command(), *self._process.command("vllm.entrypoints.openai.api_server")]
-        command += [*self.command, "--host", HOST, "--port", str(self._port)]
+        command += [*self.command, "--host", HOST, "--port", str(self.port)]
         try:
             with begin_log(self.log, self.command) as log:
                 self._warden = subprocess.Popen(
@@ -169,14 +154,14 @@ class Server:
         Raises:
             ServerFailed: it died, or was not ready in time.
         """
-        while not self._healthy():
+        while not self._endpoint.healthy():
             self._check_alive("did not start")
             if time.monotonic() - self._begun > self._start_timeout_s:
                 raise self._failed(
                     f"was not ready in {self._start_timeout_s:g} s", f"its last line: {last_line(self.log)}"
                 )
             time.sleep(POLL_S)
-        if self._get("/v1/models", ANSWER_S)[0] != http.client.OK:
+        if self._endpoint.get("/v1/models", ANSWER_S)[0] != http.client.OK:
             raise self._failed("does not know its key", f"another server answers on port {self.port}")
         self.start_s = round(time.monotonic() - self._begun, 3)
 
@@ -188,7 +173,7 @@ class Server:
         """
         self._check_alive("died while running")
         try:
-            status = self._get("/health", ANSWER_S)[0]
+            status = self._endpoint.get("/health", ANSWER_S)[0]
         except TimeoutError:
             raise self._failed("hangs", f"no answer of /health in {ANSWER_S:g} s") from None
         except OSError as error:
@@ -207,7 +192,7 @@ class Server:
             ServerFailed: it died, or does not answer.
         """
         try:
-            status, text = self._get("/metrics", ANSWER_S)
+            status, text = self._endpoint.get("/metrics", ANSWER_S)
         except TimeoutError:
             raise self._failed("hangs", f"no answer of /metrics in {ANSWER_S:g} s") from None
         except OSError as error:
@@ -215,7 +200,10 @@ class Server:
             raise self._failed("does not answer", error.strerror or str(error)) from None
         if status != http.client.OK:
             raise self._failed("does not answer", f"/metrics gave status {status}")
-        return metrics.parse(text)
+        try:
+            return metrics.parse(text)
+        except ValueError as error:
+            raise self._failed("cannot be watched", str(error)) from None
 
     def wait_idle(self, timeout_s: float = 60.0) -> ServerMetrics:
         """Wait until no request is in the server; its counters then.
@@ -231,7 +219,7 @@ class Server:
         return found
 
     def alive(self) -> bool:
-        """Whether its first process runs."""
+        """Whether it runs, or is still on its way down."""
         return self._warden is not None and self._warden.poll() is None
 
     def hung(self, seconds: float) -> ServerFailed:
@@ -276,7 +264,7 @@ class Server:
             return
         status = self._status()
         by_signal = SIGNALS.get(-status) if status is not None and status < 0 else None
-        raise self._failed(f"{what} ({_ending(status)})", by_signal)
+        raise self._failed(f"{what} ({ending(status)})", by_signal)
 
     def _wait_for_death(self) -> None:
         """A server whose engine died answers still, or no more, and ends after a while of its own accord."""
@@ -299,62 +287,15 @@ class Server:
         Args:
             otherwise: the cause if nobody wrote down a better one.
         """
-        starved = OUT_OF_MEMORY if _oom_kills() > self._kills else None
+        starved = OUT_OF_MEMORY if oom_kills() > self._kills else None
         cause = self._explain() or starved or no_room(self.log) or cause_in(self.log)
         cause = cause or otherwise or first_error(self.log)
         return ServerFailed(
             f"the server {what}: {cause or f'its last line: {last_line(self.log)}'}; its log: {self.log}"
         )
 
-    def _healthy(self) -> bool:
-        try:
-            return self._get("/health", 1.0)[0] == http.client.OK
-        except OSError:
-            return False
-
-    def _get(self, path: str, timeout_s: float) -> tuple[int, str]:
-        connection = http.client.HTTPConnection(HOST, self.port, timeout=timeout_s)
-        try:
-            connection.request("GET", path, headers={"Authorization": f"Bearer {self.key}"})
-            response = connection.getresponse()
-            return response.status, response.read().decode(errors="replace")
-        except http.client.HTTPException as error:
-            raise OSError(str(error)) from None
-        finally:
-            connection.close()
-
 
 def _arguments(setting: ServerSetting) -> tuple[str, ...]:
     speculative = setting.speculative
     drafts = () if speculative is None else ("--speculative-config", json.dumps(dict(speculative), sort_keys=True))
     return ("--model", setting.model, "--served-model-name", MODEL_NAME, *setting.flags, *drafts)
-
-
-def _free_port(port: int | None) -> int:
-    """A port of the loopback that nobody listens on: the given one, or any.
-
-    Raises:
-        ServerFailed: it is taken, or none is free.
-    """
-    ports = SystemRandom().sample(PORTS, 100) if port is None else [port]
-    for candidate in ports:
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind((HOST, candidate))
-            return candidate
-    taken = f"port {port} is taken by another process" if port else "no free port on the loopback"
-    raise ServerFailed(f"the server cannot be started: {taken}")
-
-
-def _ending(status: int | None) -> str:
-    if status is None:
-        return "its warden was killed"
-    return signal.Signals(-status).name if status < 0 else f"status {status}"
-
-
-def _oom_kills() -> int:
-    """How many processes the kernel has killed on this machine for lack of memory."""
-    with suppress(OSError, ValueError):
-        for line in Path("/proc/vmstat").read_text().splitlines():
-            if line.startswith("oom_kill "):
-                return int(line.split()[1])
-    return 0

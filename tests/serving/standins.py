@@ -11,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from gdnbench.serving.server import Server, ServerFailed
+from gdnbench.serving.failures import ServerFailed
+from gdnbench.serving.server import Server
 
 MARK = "GDNBENCH_TEST_MARK"
 """A variable in the environment of a test's processes: who carries it afterwards was forgotten."""

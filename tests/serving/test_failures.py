@@ -69,7 +69,7 @@ SIGNS = {
     "name of a model that is not there": (
         "(APIServer pid=7) huggingface_hub.errors.LocalEntryNotFoundError: Cannot find an appropriate cached snapshot "
         "folder for the specified revision on the local disk and outgoing traffic has been disabled.",
-        "no such model on this machine, and none is fetched: name a directory with a config.json",
+        "no such model on this machine, and none is downloaded now: fetch it before, or name a directory",
     ),
     "port lost": (
         "(APIServer pid=7) OSError: [Errno 98] Address already in use",
