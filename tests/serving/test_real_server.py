@@ -146,6 +146,19 @@ def test_the_server_counts_the_same(blocks: dict[str, BlockReply], server: Serve
     assert (counted.prefix_queries, counted.prefix_hits) == (0, 0)
 
 
+@pytest.mark.thorough
+@pytest.mark.parametrize("release", ["0.27.0", "0.28.0", "0.30.0", "0.31.0", "0.32.0"])
+def test_the_benchmark_of_another_release_measures_the_same(
+    release: str, blocks: dict[str, BlockReply], server: Server, tmp_path: Path
+) -> None:
+    with loaded(release_process(release, whole=True), server, tmp_path) as load:
+        found = load.block(range(12), 1, release, timeout_s=200, server=server)
+    same = blocks["one"]
+    assert (found.prompts, found.texts) == (same.prompts, same.texts)
+    assert (found.completed, found.input_tokens, found.output_tokens) == (12, same.input_tokens, same.output_tokens)
+    assert set(found.figures) == set(same.figures) and None not in found.figures.values()
+
+
 def test_a_server_that_hangs_in_mid_block(process: PythonProcess, server: Server, tmp_path: Path) -> None:
     """The engine's process is stopped; the one that answers /health is not."""
     [engine] = [pid for pid in server.pids() if command_line(pid).startswith("VLLM::EngineCore")]
@@ -163,6 +176,23 @@ def test_a_server_killed_in_mid_block(process: PythonProcess, server: Server, tm
     message = middle_of_a_block(process, server, tmp_path, lambda: os.kill(pid, signal.SIGKILL))
     assert message == f"the server died while running (SIGKILL): something killed it; its log: {server.log}"
     assert server.pids() == []
+
+
+@pytest.mark.thorough
+def test_drafts_are_counted(process: PythonProcess, tmp_path: Path) -> None:
+    """Each streamed chunk is a step, so the time between chunks is that of a token times the acceptance length."""
+    drafting = plan_serve("pr52078.before", "pr52078.after", speculative="mtp").server
+    with Server(process, drafting, tmp_path) as server:
+        server.start()
+        with loaded(process, server, tmp_path) as load:
+            load.block(range(16), 4, "cold", timeout_s=200, server=server)
+            found = load.block(range(16), 1, "warm", timeout_s=200, server=server)
+    assert found.acceptance is not None
+    assert found.acceptance.draft_tokens == 2 * found.acceptance.drafts > 0
+    assert 1.5 < found.acceptance.length <= 3
+    chunk, token = found.figures["mean_itl_ms"], found.figures["mean_tpot_ms"]
+    assert chunk is not None and token is not None
+    assert chunk / token == pytest.approx(found.acceptance.length, rel=0.1)
 
 
 def not_started(process: PythonProcess, setting: ServerSetting, directory: Path, **rest: Any) -> str:
