@@ -195,3 +195,11 @@ def _turns(asked: ServePlan, order: tuple[str, ...], number: int, rounds: int) -
     if asked.method == "switch":
         return list(turns(tuple(asked.sides), number, rounds))
     return [order] * rounds
+
+
+def judge_ratio(step: float) -> float:
+    """What a step that takes `step` times as long does to tok/s at concurrency 1, from `block`'s own arithmetic."""
+    asked = plan()
+    load = asked.loads[0]
+    before, after = (block(asked, load, BEFORE, 0, 0, times) for times in (1.0, step))
+    return before.duration_s / after.duration_s

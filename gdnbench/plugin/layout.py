@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gdnbench.values.coverage import Kind
 
-MAGIC = 0x6764_6E62_656E_6301
+MAGIC = 0x6764_6E62_656E_6302
 """The first word; its last byte is the version of this layout."""
 
 # Words of the head
@@ -23,9 +23,10 @@ FACTS_AT, FACTS_SIZE = (4096, 12288), 8192
 """Facts are written in turns to two places, so that a reader never meets half of them."""
 
 # Words of a role
-BEGUN, ENDED, BUILT, MIXED, STRAYED, OUTSIDE, STAMPED, COMPARED, DIFFERENT, FIELDS = range(10)
+BEGUN, ENDED, BUILT, MIXED, STRAYED, OUTSIDE, STAMPED, COMPARED, DIFFERENT, FIELDS, PACED, PACES = range(12)
 """Steps begun, ended, that built, mixed; builds of mixed steps, outside of a step, stamped with BLOCK; builds compared,
-those in which some field differed, and these fields, a bit for each."""
+those in which some field differed, and these fields, a bit for each; nanoseconds of the loop at a step's begin, and how
+often it ran."""
 CELLS = 16
 """For each kind of step, unstaged and staged: nanoseconds in all, then the histogram."""
 

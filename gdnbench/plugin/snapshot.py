@@ -84,6 +84,12 @@ class Snapshot:
         return self._total(layout.BEGUN)
 
     @property
+    def pace_ns(self) -> float | None:
+        """What the loop that each step begins with took, nanoseconds; None before the first step."""
+        count = self._total(layout.PACES)
+        return self._total(layout.PACED) / count if count else None
+
+    @property
     def steps_ended(self) -> int:
         """Those that came back."""
         return self._total(layout.ENDED)

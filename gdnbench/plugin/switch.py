@@ -20,7 +20,8 @@ from gdnbench.values.coverage import Kind
 
 BUCKETS_PER_E = 1 / log(layout.BUCKET_RATIO)
 LAST_BUCKET = layout.BUCKETS - 1
-BLOCK_MASK = layout.MOST_BLOCKS - 1
+PACE = range(300)
+"""A loop of a few microseconds, the same in every step: what it takes tells the processor's pace at that moment."""
 
 DECODE, PREFILL, MIXED, SPECULATIVE = (
     layout.cell_at(0, kind, False) - layout.role_at(0)
@@ -83,6 +84,11 @@ class Switch:
         words[self._base + layout.BEGUN] += 1
         self._built = 0
         self._in_step = True
+        started = perf_counter_ns()
+        for _ in PACE:
+            pass
+        words[self._base + layout.PACED] += perf_counter_ns() - started
+        words[self._base + layout.PACES] += 1
 
     def end(self) -> None:
         """A step has come back."""

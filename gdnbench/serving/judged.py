@@ -10,7 +10,17 @@ from gdnbench.campaign.turns import AFTER, BEFORE
 from gdnbench.serving.judging.budget import budget_caveats
 from gdnbench.serving.judging.builds import build_findings, coverage
 from gdnbench.serving.judging.caveats import caveats
-from gdnbench.serving.judging.figures import ACCEPTANCE, FIGURES, Figure, alone, compared, control, samples
+from gdnbench.serving.judging.figures import (
+    ACCEPTANCE,
+    FIGURES,
+    Figure,
+    alone,
+    compared,
+    control,
+    pace_slope,
+    raw_ratio,
+    samples,
+)
 from gdnbench.serving.judging.findings import together
 from gdnbench.serving.judging.requests import request_findings
 from gdnbench.serving.judging.rounds import one_token
@@ -98,6 +108,7 @@ class _Cell:
     samples: int | None
     unmeasured: bool
     note: str
+    raw_ratio: float | None = None
 
 
 def _judge(cells: Sequence[_Cell]) -> list[Judgement]:
@@ -131,6 +142,7 @@ def _cell(plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, fi
         samples=samples(launches, concurrency, figure),
         unmeasured=unmeasured,
         note=note,
+        raw_ratio=raw_ratio(plan, used, concurrency, figure) if pace_slope(plan, used, concurrency, figure) else None,
     )
 
 
@@ -151,7 +163,11 @@ def _row(cell: _Cell, judgement: Judgement, faults: Iterable[Fault]) -> ServeRow
         judgement=judgement,
         samples=cell.samples,
         note=cell.note,
+        raw_ratio=cell.raw_ratio,
     )
+    if row.primary and row.raw_ratio is not None:
+        row = replace(row, judgement=replace(judgement, warnings=(*judgement.warnings, _pace(row))))
+        judgement = row.judgement
     spoiled = [fault for fault in faults if fault.spoils(row)]
     if spoiled:
         why = "; ".join(f"{fault.code}: {fault.message}" for fault in spoiled[:2])
@@ -159,6 +175,16 @@ def _row(cell: _Cell, judgement: Judgement, faults: Iterable[Fault]) -> ServeRow
         invalid = replace(judgement, verdict=Verdict.INVALID, reason=why + more, more_launches=None)
         return replace(row, judgement=invalid)
     return row
+
+
+def _pace(row: ServeRow) -> Caveat:
+    """Says what the ratio was before the processor's pace was taken out of it."""
+    raw = (row.raw_ratio or 1.0) - 1
+    return Caveat(
+        "pace",
+        f"tok/s follows the pace of this shared processor, which was taken out (with it: {raw:+.1%})",
+        "on a machine of its own there is nothing to take out",
+    )
 
 
 def _control_row(cell: _Cell) -> ServeRow:

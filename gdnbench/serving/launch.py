@@ -6,9 +6,10 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator, Mapping
-from contextlib import ExitStack, contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -183,6 +184,17 @@ def _apart(launch: _Launch) -> _Found:
     return found
 
 
+def _bind(server: Server, engine: int, plan: ServePlan) -> None:
+    """Leaves the engine alone on its cores: the rest of the server answers from those of the load generator."""
+    if plan.server_cores is None or plan.load_cores is None or set(plan.server_cores) == set(plan.load_cores):
+        return
+    for pid in server.pids():
+        cores = plan.server_cores if pid == engine else plan.load_cores
+        with suppress(OSError):  # a process that has just ended
+            for thread in Path(f"/proc/{pid}/task").iterdir():
+                os.sched_setaffinity(int(thread.name), cores)
+
+
 def _first_builds(session: Session, launch: _Launch, role: str) -> float:
     load, rounds = next(iter(launch.rounds.items()))
     return session.builds_per_step(role, load, rounds[0])
@@ -200,10 +212,9 @@ def _session(launch: _Launch, sides: Mapping[str, str], directory: Path) -> Iter
         load = stack.enter_context(LoadGenerator(load_process, directory / "load.log", plan.load_cores))
         process = release_process(release, whole=True, device=plan.server.device)
         extra = server_environment(directory, control, roles, launch.waits, base=process.env)
-        server = stack.enter_context(
-            Server(process, plan.server, directory, cores=plan.server_cores, env=extra, explain=control.refusal)
-        )
+        server = stack.enter_context(Server(process, plan.server, directory, env=extra, explain=control.refusal))
         server.start()
+        _bind(server, control.snapshot().process, plan)
         load.prepare(
             url=server.url,
             key=server.key,

@@ -90,7 +90,8 @@ class ServePlan:
         loads: one for each concurrency.
         workload: the prompts.
         launches: fresh servers by `switch`, pairs of fresh servers by `apart`.
-        server_cores, load_cores: what their processes are bound to; None to leave that to the system.
+        server_cores, load_cores: what the engine, and the load generator with the rest of the server, are bound to;
+            None to leave that to the system.
         unobserved: roles whose builds are neither counted nor timed in blocks, to find what that costs.
     """
 

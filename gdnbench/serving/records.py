@@ -46,6 +46,7 @@ class Block:
         prompts, texts: digests of what was sent and what came back.
         builds: by role, the builds that the plugin stamped with this block; None in a server without plugin.
         mixed_steps: steps in which the side changed; anything but 0 makes the launch invalid.
+        pace_ns: what the fixed loop at the begin of each step took, mean; None in a server without plugin.
     """
 
     role: str
@@ -66,6 +67,7 @@ class Block:
     texts: str
     builds: Mapping[str, int] | None = None
     mixed_steps: int = 0
+    pace_ns: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

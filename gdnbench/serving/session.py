@@ -162,6 +162,7 @@ def _block(
         texts=reply.texts,
         builds={name: n for name in after.roles if (n := after.builds(name) - before.builds(name))},
         mixed_steps=after.mixed_steps - before.mixed_steps,
+        pace_ns=after.since(before).pace_ns,
     )
 
 

@@ -47,6 +47,7 @@ class ServeRow:
         before, after: medians over launches, in the metric's unit; None where nothing was measured.
         samples: how many samples the figure has in a launch, on the side that has the fewest; None for rates.
         note: how to read the figure, where its name does not say it.
+        raw_ratio: after / before with the processor's pace left in; None where the ratio was not freed of it.
     """
 
     concurrency: int
@@ -58,6 +59,7 @@ class ServeRow:
     judgement: Judgement
     samples: int | None = None
     note: str = ""
+    raw_ratio: float | None = None
 
     def to_json(self) -> Json:
         return {
@@ -70,6 +72,7 @@ class ServeRow:
             "after": finite(self.after),
             "samples": self.samples,
             "note": self.note,
+            "raw_ratio": finite(self.raw_ratio),
             **self.judgement.to_json(),
         }
 

@@ -1,7 +1,8 @@
 """From the blocks of launches to one figure a side and launch, and the log ratios that are judged.
 
-`switch`: all sides take turns on the same requests, so each round gives a ratio, and a launch's is their median. Where
-a figure needs many samples (p99, tokens per step), the samples of a side's blocks are taken together.
+`switch`: all sides take turns on the same requests, so each round gives a ratio, freed of what the processor's pace did
+(`judging.pace`), and a launch's is their median. Where a figure needs many samples (p99, tokens per step), the samples
+of a side's blocks are taken together.
 
 `apart`: a side's blocks in its server are one pass. Rates are totals: all tokens by all seconds. A mean is that of all
 samples, from the blocks' means weighted by their samples. A median is the weighted median of the blocks' medians: half
@@ -18,6 +19,7 @@ from itertools import pairwise
 from statistics import median
 
 from gdnbench.campaign.turns import AFTER, BEFORE, CONTROL
+from gdnbench.serving.judging.pace import identical_pairs, log_pace, slope
 from gdnbench.serving.judging.rounds import blocks_of, rounds
 from gdnbench.serving.plan import ServePlan
 from gdnbench.serving.records import Block, ServeLaunch
@@ -58,23 +60,43 @@ FIGURES = (
 
 @dataclass(frozen=True, slots=True)
 class Replicate:
-    """One launch of one row: both sides' figures, and the log ratio that counts."""
+    """One launch of one row: both sides' figures, and the log ratio, freed of the processor's pace and raw."""
 
     before: float
     after: float
     log_ratio: float
+    raw_log_ratio: float
     before_first: bool | None = None
 
 
 def compared(plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, figure: Figure) -> Comparison:
     """Before against after."""
-    return _comparison(figure, (_replicate(plan, one, concurrency, figure, AFTER) for one in launches))
+    return _comparison(figure, _replicates(plan, launches, concurrency, figure, AFTER))
+
+
+def raw_ratio(plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, figure: Figure) -> float | None:
+    """After / before with the processor's pace left in, median over launches; None where there is none."""
+    found = [one.raw_log_ratio for one in _replicates(plan, launches, concurrency, figure, AFTER) if one is not None]
+    return math.exp(median(found)) if found else None
+
+
+def pace_slope(plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, figure: Figure) -> float:
+    """How far a figure follows the processor's pace; 0 where that is not known, or not taken out."""
+    if plan.method != "switch" or figure.statistic == "p99" or figure == ACCEPTANCE:
+        return 0.0
+    pairs = []
+    for one in identical_pairs(launches, concurrency):
+        before, control = one.blocks[BEFORE], one.blocks[CONTROL]
+        pace, a, b = log_pace(before, control), figure.of(before), figure.of(control)
+        if pace is not None and a and b:
+            pairs.append((pace, math.log(b / a)))
+    return slope(pairs)
 
 
 def control(plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, figure: Figure) -> Comparison | None:
     """The same code against itself; None where nothing was measured twice."""
     if CONTROL in plan.sides:
-        found = [_replicate(plan, one, concurrency, figure, CONTROL) for one in launches]
+        found = _replicates(plan, launches, concurrency, figure, CONTROL)
     else:
         found = [_neighbours(*pair, concurrency, figure) for pair in pairwise(launches)]
     comparison = _comparison(figure, found)
@@ -112,29 +134,40 @@ def _comparison(figure: Figure, replicates: Iterable[Replicate | None]) -> Compa
     )
 
 
-def _replicate(plan: ServePlan, launch: ServeLaunch, concurrency: int, figure: Figure, role: str) -> Replicate | None:
+def _replicates(
+    plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, figure: Figure, role: str
+) -> list[Replicate | None]:
+    follows = pace_slope(plan, launches, concurrency, figure)
+    return [_replicate(plan, one, concurrency, figure, role, follows) for one in launches]
+
+
+def _replicate(
+    plan: ServePlan, launch: ServeLaunch, concurrency: int, figure: Figure, role: str, follows: float
+) -> Replicate | None:
     before_first = None
     if BEFORE in launch.order and role in launch.order:
         before_first = launch.order.index(BEFORE) < launch.order.index(role)
     if plan.method == "switch" and figure.statistic != "p99" and figure != ACCEPTANCE:
-        return _in_turns(launch, concurrency, figure, role, before_first)
+        return _in_turns(launch, concurrency, figure, role, before_first, follows)
     sides = _whole(launch, concurrency, figure, BEFORE), _whole(launch, concurrency, figure, role)
     return _ratio(*sides, before_first)
 
 
 def _in_turns(
-    launch: ServeLaunch, concurrency: int, figure: Figure, role: str, before_first: bool | None
+    launch: ServeLaunch, concurrency: int, figure: Figure, role: str, before_first: bool | None, follows: float
 ) -> Replicate | None:
     pairs = [
-        (before, after)
+        (before, after, log_pace(one.blocks[BEFORE], one.blocks[role]) or 0.0)
         for one in rounds([launch], concurrency)
         if BEFORE in one.blocks and role in one.blocks
         if (before := figure.of(one.blocks[BEFORE])) and (after := figure.of(one.blocks[role]))
     ]
     if not pairs:
         return None
-    before, after = (median(values) for values in zip(*pairs, strict=True))
-    return Replicate(before, after, median(math.log(b / a) for a, b in pairs), before_first)
+    before, after, _ = (median(values) for values in zip(*pairs, strict=True))
+    raw = [math.log(b / a) for a, b, _ in pairs]
+    freed = [ratio - follows * pace for ratio, (_, _, pace) in zip(raw, pairs, strict=True)]
+    return Replicate(before, after, median(freed), median(raw), before_first)
 
 
 def _neighbours(earlier: ServeLaunch, later: ServeLaunch, concurrency: int, figure: Figure) -> Replicate | None:
@@ -148,7 +181,8 @@ def _neighbours(earlier: ServeLaunch, later: ServeLaunch, concurrency: int, figu
 def _ratio(before: float | None, after: float | None, before_first: bool | None = None) -> Replicate | None:
     if before is None or after is None:
         return None
-    return Replicate(before, after, math.log(after / before), before_first)
+    ratio = math.log(after / before)
+    return Replicate(before, after, ratio, ratio, before_first)
 
 
 def _whole(launch: ServeLaunch, concurrency: int, figure: Figure, role: str) -> float | None:
