@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from gdnbench.stats.median import best_p, fewest, interval, rank, sign_test, trend_test
+from gdnbench.stats.median import best_p, centre, fewest, interval, rank, sign_test, trend_test
 
 
 def test_the_interval_of_the_median_at_known_sizes():
@@ -98,3 +98,20 @@ def test_the_trend_of_many_values_agrees_with_scipy():
         values = rng.normal(0, 1, n) + np.linspace(0, 0.7, n)
         expected = scipy.kendalltau(range(n), values, method="exact").pvalue
         assert trend_test(values.tolist()) == pytest.approx(expected, rel=0.05, abs=1e-6)
+
+
+def test_the_centre_is_deaf_to_a_few_wild_values_and_moves_with_all_of_them():
+    values = [0.9, 1.0, 1.1, 1.2, 0.8]
+    assert centre(values) == pytest.approx(1.0)
+    assert centre([*values, 1000.0]) == pytest.approx(1.05)
+    assert centre([value + 3 for value in values]) == pytest.approx(4.0)
+    assert centre([-value for value in values]) == pytest.approx(-1.0)
+    assert centre([2.5]) == 2.5
+    with pytest.raises(ValueError, match="no values"):
+        centre([])
+
+
+def test_the_centre_of_symmetric_noise_is_less_noisy_than_the_median():
+    rng = np.random.default_rng(0)
+    samples = rng.normal(size=(400, 48))
+    assert np.std([centre(one) for one in samples]) < 0.9 * np.std(np.median(samples, axis=1))

@@ -1,8 +1,9 @@
 """From the blocks of launches to one figure a side and launch, and the log ratios that are judged.
 
 `switch`: all sides take turns on the same requests, so each round gives a ratio, freed of what the processor's pace did
-(`judging.pace`), and a launch's is their median. Where a figure needs many samples (p99, tokens per step), the samples
-of a side's blocks are taken together.
+(`judging.pace`), and a launch's is their centre. The before side runs twice in a round, once as the control, and the
+after side is held against the mean of both. Where a figure needs many samples (p99, tokens per step), the samples of a
+side's blocks are taken together.
 
 `apart`: a side's blocks in its server are one pass. Rates are totals: all tokens by all seconds. A mean is that of all
 samples, from the blocks' means weighted by their samples. A median is the weighted median of the blocks' medians: half
@@ -16,13 +17,14 @@ import math
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import median
+from statistics import fmean, median
 
 from gdnbench.campaign.turns import AFTER, BEFORE, CONTROL
 from gdnbench.serving.judging.pace import identical_pairs, log_pace, slope
-from gdnbench.serving.judging.rounds import blocks_of, rounds
+from gdnbench.serving.judging.rounds import Round, blocks_of, rounds
 from gdnbench.serving.plan import ServePlan
 from gdnbench.serving.records import Block, ServeLaunch
+from gdnbench.stats.median import centre
 from gdnbench.stats.paired import Comparison
 from gdnbench.values.metrics import ACCEPTANCE_LENGTH, LATENCIES, OUTPUT_THROUGHPUT, THROUGHPUTS, Metric
 from gdnbench.values.serving import Statistic
@@ -156,18 +158,34 @@ def _replicate(
 def _in_turns(
     launch: ServeLaunch, concurrency: int, figure: Figure, role: str, before_first: bool | None, follows: float
 ) -> Replicate | None:
-    pairs = [
-        (before, after, log_pace(one.blocks[BEFORE], one.blocks[role]) or 0.0)
+    found = [
+        (figure.of(one.blocks[BEFORE]), figure.of(one.blocks[role]), *_ratios(one, figure, role, follows))
         for one in rounds([launch], concurrency)
         if BEFORE in one.blocks and role in one.blocks
-        if (before := figure.of(one.blocks[BEFORE])) and (after := figure.of(one.blocks[role]))
+        if figure.of(one.blocks[BEFORE]) and figure.of(one.blocks[role])
     ]
-    if not pairs:
+    if not found:
         return None
-    before, after, _ = (median(values) for values in zip(*pairs, strict=True))
-    raw = [math.log(b / a) for a, b, _ in pairs]
-    freed = [ratio - follows * pace for ratio, (_, _, pace) in zip(raw, pairs, strict=True)]
-    return Replicate(before, after, median(freed), median(raw), before_first)
+    before, after, freed, raw = zip(*found, strict=True)
+    return Replicate(median(before), median(after), centre(freed), centre(raw), before_first)
+
+
+def _ratios(one: Round, figure: Figure, role: str, follows: float) -> tuple[float, float]:
+    """The log ratio of a round to the before side, and to its control as well where that is not what is judged.
+
+    Returns:
+        freed of the processor's pace, and raw.
+    """
+    against = [BEFORE, CONTROL] if role != CONTROL and CONTROL in one.blocks else [BEFORE]
+    own = one.blocks[role]
+    raw, freed = [], []
+    for other in (one.blocks[name] for name in against):
+        theirs, mine = figure.of(other), figure.of(own)
+        if theirs is None or mine is None:
+            continue
+        raw.append(math.log(mine / theirs))
+        freed.append(raw[-1] - follows * (log_pace(other, own) or 0.0))
+    return fmean(freed), fmean(raw)
 
 
 def _neighbours(earlier: ServeLaunch, later: ServeLaunch, concurrency: int, figure: Figure) -> Replicate | None:
