@@ -28,6 +28,9 @@ def serve(
     launches: Annotated[
         int | None, typer.Option(min=1, max=1000, help="Fresh servers. Default: the fewest that can say something.")
     ] = None,
+    rounds: Annotated[
+        int | None, typer.Option(min=1, max=100_000, help="Blocks of each side in a launch. Default: the preset's.")
+    ] = None,
     method: Annotated[
         str | None,
         typer.Option(
@@ -91,6 +94,7 @@ def serve(
                 after,
                 concurrency=_numbers(concurrency),
                 launches=launches,
+                rounds=rounds,
                 method=method,
                 preset_name=preset,
                 release=release,

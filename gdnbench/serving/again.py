@@ -22,6 +22,7 @@ def command(plan: ServePlan) -> str:
     concurrency = tuple(load.concurrency for load in plan.loads)
     options = (
         ("--concurrency", ",".join(map(str, concurrency)), concurrency != CONCURRENCY),
+        ("--rounds", str(plan.loads[0].rounds), plan.loads != tuple(chosen.load(c) for c in concurrency)),
         ("--method", plan.method, plan.method == "apart"),
         ("--preset", chosen.name, chosen is not TINY_CPU),
         ("--release", plan.releases[BEFORE], before.release is None and plan.releases[BEFORE] != RELEASE),

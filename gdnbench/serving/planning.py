@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -29,6 +30,7 @@ def plan_serve(
     *,
     concurrency: Sequence[int] = (1, 16),
     launches: int | None = None,
+    rounds: int | None = None,
     method: str | None = None,
     preset_name: str = "tiny-cpu",
     release: str | None = None,
@@ -47,6 +49,7 @@ def plan_serve(
         before, after: variants.
         concurrency: requests in flight, one load each.
         launches: default, the fewest that can say something of every load.
+        rounds: blocks of each side in a launch at each concurrency; default, the preset's.
         method: `switch` or `apart`; default, `switch` where it is sound.
         preset_name: the setting everything else is taken from that is not given.
         release: the vLLM that serves reference builders.
@@ -78,6 +81,8 @@ def plan_serve(
     if how == "switch":
         texts[CONTROL] = str(sides[0])
     loads = tuple(chosen.load(c) for c in sorted(set(concurrency)))
+    if rounds is not None:
+        loads = tuple(replace(load, rounds=rounds) for load in loads)
     server_cores, load_cores = _cores(chosen)
     return ServePlan(
         sides=texts,
