@@ -1,4 +1,4 @@
-"""`gdnbench serve` with real vLLM: a verdict, an interruption that loses nothing, a killed server, code that never ran."""
+"""`gdnbench serve` with real vLLM: verdicts, a loss-free interruption, a killed server, code that never ran."""
 
 from __future__ import annotations
 
