@@ -67,6 +67,7 @@ def examine() -> Examination:
         Ability("step time on the CPU", not torch.advice, torch.advice),
         Ability("step time on a GPU", not cuda.advice, cuda.advice),
         Ability("conformance with releases, and their step time", not releases.advice, releases.advice),
+        Ability("live server with the tiny model on the CPU", not releases.advice, releases.advice),
         Ability("asv", not asv.advice, asv.advice),
     )
     return Examination(facts, abilities)
