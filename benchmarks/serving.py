@@ -79,6 +79,8 @@ class Serving:
         with tempfile.TemporaryDirectory() as directory:
             return _campaign(Path(directory) / "campaign", int(os.environ.get("GDNBENCH_ASV_LAUNCHES", "7")))
 
+    setup_cache.timeout = 3600  # type: ignore[attr-defined]
+
     def setup(self, samples: Samples | None, variant: str, concurrency: int) -> None:
         if samples is None:
             raise NotImplementedError("no environment for vLLM releases: make vllm")
