@@ -17,7 +17,7 @@ from gdnbench.serving.launch import Waits, blocks_of, run_launch
 from gdnbench.serving.plan import ServePlan
 from gdnbench.serving.records import ServeLaunch
 from gdnbench.values.coverage import Kind
-from gdnbench.values.errors import Interrupted, UserError
+from gdnbench.values.errors import EnvironmentMissing, Interrupted, UserError
 from gdnbench.workloads.workload import Workload, choose
 
 Told = Callable[[int, int], None]
@@ -93,8 +93,8 @@ def run(journal: ServeJournal, told: Told = lambda done, total: None) -> tuple[S
                 journal.record(run_launch(plan, number, workload, waits, journal.directory / "logs", tick))
         except KeyboardInterrupt:
             raise Interrupted(f"interrupted after {_finished(journal)}; {_how_to_go_on(journal)}") from None
-        except ServerFailed as error:
-            raise ServerFailed(f"{error} ({_finished(journal)} are kept; {_how_to_go_on(journal)})") from None
+        except (ServerFailed, EnvironmentMissing) as error:
+            raise type(error)(f"{error} ({_finished(journal)} are kept; {_how_to_go_on(journal)})") from None
     return journal.finished()
 
 
