@@ -44,6 +44,7 @@ def test_what_is_known_is_found(tmp_path: Path, before: str, after: str, verdict
     assert judged.result.control.judgement.verdict in {Verdict.SAME, Verdict.UNKNOWN}
 
 
+@pytest.mark.thorough
 def test_one_process_and_three_in_turns_agree(tmp_path: Path) -> None:
     together = campaign(tmp_path / "together", "pr51913.before", "pr51913.after")
     apart = campaign(tmp_path / "apart", "pr51913.before", "pr51913.after", apart=True)
@@ -51,6 +52,7 @@ def test_one_process_and_three_in_turns_agree(tmp_path: Path) -> None:
     assert math.log(ratio(together)) == pytest.approx(math.log(ratio(apart)), abs=0.04)
 
 
+@pytest.mark.thorough
 def test_two_releases_with_a_fourfold_rise_between_them(tmp_path: Path) -> None:
     try:
         release_python()

@@ -193,7 +193,12 @@ def test_what_is_broken_is_found_and_a_crash_is_seen(tmp_path):
     ("roles", "settings", "says"),
     [
         ({"before": "pr51913.after"}, {"enable_prefix_caching": True}, "mamba cache mode is align"),
-        ({"before": "vllm@0.28.0"}, {"enable_prefix_caching": False}, "which runs vLLM 0.29.0"),
+        pytest.param(
+            {"before": "vllm@0.28.0"},
+            {"enable_prefix_caching": False},
+            "which runs vLLM 0.29.0",
+            marks=pytest.mark.thorough,
+        ),
     ],
 )
 def test_a_side_that_does_not_fit_ends_the_start_with_one_line(roles, settings, says, tmp_path):

@@ -29,6 +29,7 @@ def in_release(*command: str) -> str:
     return done.stdout
 
 
+@pytest.mark.thorough
 def test_real_vllm_and_transformers_answer_as_promised(tmp_path: Path) -> None:
     figures = tmp_path / "figures.json"
     print(in_release("-m", "gdnbench.tiny_model.check", "--json", str(figures)))
