@@ -21,7 +21,7 @@ $(READY): pyproject.toml Makefile
 
 setup: $(READY) ## the environment in .venv
 
-bench: $(READY) vllm ## the verdict on 51913, by step and in a live server, and a report: under 20 minutes with set-up
+bench: $(READY) vllm ## the verdict on 51913, by step and in a live server, and a report
 	@$(BIN)/gdnbench evidence 51913 --server
 
 test: $(READY) ## the fast tests
