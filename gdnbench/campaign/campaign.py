@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-import secrets
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 from statistics import median
 from typing import Any
 
-from gdnbench.campaign.journal import Journal
+from gdnbench.campaign.journal import Journal, new_directory
 from gdnbench.campaign.plan import Plan
 from gdnbench.campaign.processes import Unanswered, ask, python_process
 from gdnbench.campaign.records import LaunchRecord
-from gdnbench.oracle.cache import cache_root
 from gdnbench.values.errors import Interrupted, UserError
 
 TIMEOUT_S = 900.0
@@ -57,7 +54,7 @@ def begin(plan: Plan, directory: Path | None = None) -> Journal:
         UserError: `directory` holds a campaign already.
         EnvironmentMissing: it cannot be written.
     """
-    return Journal.create(directory or _new_directory(plan), plan)
+    return Journal.create(directory or new_directory(plan.sides), plan)
 
 
 def run(
@@ -89,10 +86,7 @@ def run(
                 journal.record(replace(launch, seconds=round(time.monotonic() - clock, 3)))
             done(plan.launches)
         except KeyboardInterrupt:
-            finished = plan.launches - len(journal.missing())
-            raise Interrupted(
-                f"interrupted after {finished} of {plan.launches} launches; go on with --resume {journal.directory}"
-            ) from None
+            raise Interrupted(f"interrupted after {journal.kept}; {journal.how_to_go_on}") from None
     return journal.finished()
 
 
@@ -114,9 +108,3 @@ def _ask(journal: Journal, number: int, waits: Mapping[str, Mapping[str, int]], 
         raise LaunchFailed(f"launch {number} {error}; its log: {log}") from None
     log.unlink()
     return reply
-
-
-def _new_directory(plan: Plan) -> Path:
-    sides = [plan.sides[role].replace("/", "_") for role in list(plan.sides)[:2]]
-    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    return cache_root() / "campaigns" / f"{stamp}-{'-'.join(sides)[:80]}-{secrets.token_hex(2)}"

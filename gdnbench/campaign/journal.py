@@ -11,13 +11,16 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
 from gdnbench.campaign.plan import Plan
 from gdnbench.campaign.records import LaunchRecord
+from gdnbench.oracle.cache import cache_root
 from gdnbench.values.errors import EnvironmentMissing, UserError
 
 
@@ -118,6 +121,16 @@ class CampaignJournal(Generic[P, L]):
         with _disk(self.directory):
             _write(self.directory / "waits.json", waits)
 
+    @property
+    def kept(self) -> str:
+        """How much of it is finished, in words."""
+        return f"{self.plan.launches - len(self.missing())} of {self.plan.launches} launches"
+
+    @property
+    def how_to_go_on(self) -> str:
+        """What a person does after an interruption."""
+        return f"go on with --resume {self.directory}"
+
     def finished(self) -> tuple[L, ...]:
         """The finished launches, in their order.
 
@@ -164,6 +177,19 @@ class Journal(CampaignJournal[Plan, LaunchRecord]):
 
     plan_class = Plan
     launch_class = LaunchRecord
+
+
+def new_directory(sides: Mapping[str, str], kind: str = "") -> Path:
+    """Where a new campaign goes: in the cache, under a name of its own.
+
+    Args:
+        sides: its roles and their variants; the first two are in the name.
+        kind: of campaign, where it is not one of step time.
+    """
+    names = "-".join(side.replace("/", "_") for side in list(sides.values())[:2])
+    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
+    parts = [stamp, *([kind] if kind else []), names[:80], secrets.token_hex(2)]
+    return cache_root() / "campaigns" / "-".join(parts)
 
 
 def _read(path: Path) -> Any:

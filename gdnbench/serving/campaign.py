@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Callable
 from dataclasses import replace
-from datetime import datetime
 from pathlib import Path
 
-from gdnbench.campaign.turns import AFTER, BEFORE
-from gdnbench.oracle.cache import cache_root
+from gdnbench.campaign.journal import new_directory
+from gdnbench.campaign.turns import BEFORE
 from gdnbench.oracle.environment import release_process
 from gdnbench.serving.failures import ServerFailed
 from gdnbench.serving.journal import ServeJournal
@@ -31,7 +29,7 @@ def begin(plan: ServePlan, directory: Path | None = None) -> ServeJournal:
         UserError: `directory` holds a campaign already.
         EnvironmentMissing: it cannot be written.
     """
-    return ServeJournal.create(directory or _new_directory(plan), plan)
+    return ServeJournal.create(directory or new_directory(plan.sides, "serve"), plan)
 
 
 def check_releases(plan: ServePlan, say: Callable[[str], None] = lambda line: None) -> None:
@@ -92,9 +90,9 @@ def run(journal: ServeJournal, told: Told = lambda done, total: None) -> tuple[S
             for number in journal.missing():
                 journal.record(run_launch(plan, number, workload, waits, journal.directory / "logs", tick))
         except KeyboardInterrupt:
-            raise Interrupted(f"interrupted after {_finished(journal)}; {_how_to_go_on(journal)}") from None
+            raise Interrupted(f"interrupted after {journal.kept}; {journal.how_to_go_on}") from None
         except (ServerFailed, EnvironmentMissing) as error:
-            raise type(error)(f"{error} ({_finished(journal)} are kept; {_how_to_go_on(journal)})") from None
+            raise type(error)(f"{error} ({journal.kept} are kept; {journal.how_to_go_on})") from None
     return journal.finished()
 
 
@@ -131,17 +129,3 @@ def _same_requests(journal: ServeJournal, workload: Workload) -> None:
                 f"the requests differ from those of launch {launch.number}: the dataset or tokenizer has changed; "
                 "begin a new campaign"
             )
-
-
-def _finished(journal: ServeJournal) -> str:
-    return f"{journal.plan.launches - len(journal.missing())} of {journal.plan.launches} launches"
-
-
-def _how_to_go_on(journal: ServeJournal) -> str:
-    return f"go on with --resume {journal.directory}"
-
-
-def _new_directory(plan: ServePlan) -> Path:
-    sides = "-".join(plan.sides[role].replace("/", "_") for role in (BEFORE, AFTER))
-    stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
-    return cache_root() / "campaigns" / f"{stamp}-serve-{sides[:80]}-{secrets.token_hex(2)}"

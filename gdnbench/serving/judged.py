@@ -10,17 +10,7 @@ from gdnbench.campaign.turns import AFTER, BEFORE
 from gdnbench.serving.judging.budget import budget_caveats
 from gdnbench.serving.judging.builds import build_findings, coverage
 from gdnbench.serving.judging.caveats import caveats
-from gdnbench.serving.judging.figures import (
-    ACCEPTANCE,
-    FIGURES,
-    Figure,
-    alone,
-    compared,
-    control,
-    pace_slope,
-    raw_ratio,
-    samples,
-)
+from gdnbench.serving.judging.figures import ACCEPTANCE, FIGURES, Figure, alone, measured, samples
 from gdnbench.serving.judging.findings import together
 from gdnbench.serving.judging.requests import request_findings
 from gdnbench.serving.judging.rounds import one_token
@@ -108,7 +98,7 @@ class _Cell:
     samples: int | None
     unmeasured: bool
     note: str
-    raw_ratio: float | None = None
+    raw_ratio: float | None
 
 
 def _judge(cells: Sequence[_Cell]) -> list[Judgement]:
@@ -131,18 +121,19 @@ def _cell(plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, fi
     if figure.metric is ITL and plan.server.speculative is not None:
         note = PER_CHUNK
     used = () if unmeasured else launches
-    both = compared(plan, used, concurrency, figure)
+    found = measured(plan, used, concurrency, figure)
+    both = found.compared
     return _Cell(
         concurrency=concurrency,
         figure=figure,
         comparison=both,
         before=median(both.before) if both.launches else alone(used, concurrency, figure, BEFORE),
         after=median(both.after) if both.launches else alone(used, concurrency, figure, AFTER),
-        control=control(plan, used, concurrency, figure),
+        control=found.control,
         samples=samples(launches, concurrency, figure),
         unmeasured=unmeasured,
         note=note,
-        raw_ratio=raw_ratio(plan, used, concurrency, figure) if pace_slope(plan, used, concurrency, figure) else None,
+        raw_ratio=found.raw_ratio,
     )
 
 
@@ -153,6 +144,8 @@ def _row(cell: _Cell, judgement: Judgement, faults: Iterable[Fault]) -> ServeRow
     elif figure.statistic == "p99" and (cell.samples or 0) < FEWEST_FOR_P99:
         why = f"p99 = max of {cell.samples} samples, no verdict: {FEWEST_FOR_P99} are the fewest"
         judgement = replace(judgement, verdict=Verdict.UNKNOWN, reason=why, more_launches=None)
+    if figure.primary and cell.raw_ratio is not None:
+        judgement = replace(judgement, warnings=(*judgement.warnings, _pace(cell.raw_ratio)))
     row = ServeRow(
         concurrency=cell.concurrency,
         metric=figure.metric,
@@ -165,9 +158,6 @@ def _row(cell: _Cell, judgement: Judgement, faults: Iterable[Fault]) -> ServeRow
         note=cell.note,
         raw_ratio=cell.raw_ratio,
     )
-    if row.primary and row.raw_ratio is not None:
-        row = replace(row, judgement=replace(judgement, warnings=(*judgement.warnings, _pace(row))))
-        judgement = row.judgement
     spoiled = [fault for fault in faults if fault.spoils(row)]
     if spoiled:
         why = "; ".join(f"{fault.code}: {fault.message}" for fault in spoiled[:2])
@@ -177,12 +167,11 @@ def _row(cell: _Cell, judgement: Judgement, faults: Iterable[Fault]) -> ServeRow
     return row
 
 
-def _pace(row: ServeRow) -> Caveat:
+def _pace(raw_ratio: float) -> Caveat:
     """Says what the ratio was before the processor's pace was taken out of it."""
-    raw = (row.raw_ratio or 1.0) - 1
     return Caveat(
         "pace",
-        f"tok/s follows the pace of this shared processor, which was taken out (with it: {raw:+.1%})",
+        f"tok/s follows the pace of this shared processor, which was taken out (with it: {raw_ratio - 1:+.1%})",
         "on a machine of its own there is nothing to take out",
     )
 

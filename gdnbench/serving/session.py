@@ -70,9 +70,8 @@ class Session:
         """Builds divided by steps that built, over a few requests that do not count."""
         before = self.control.snapshot()
         self._send(role, load, indices)
-        after = self.control.snapshot()
-        steps = after.steps_built - before.steps_built
-        return (after.builds(role) - before.builds(role)) / steps if steps else 0.0
+        seen = self.control.snapshot().since(before)
+        return seen.builds(role) / seen.steps_built if seen.steps_built else 0.0
 
     def measure(self, role: str, load: Load, number: int, indices: Sequence[int]) -> None:
         """One block that counts.
@@ -86,8 +85,8 @@ class Session:
         started = time.monotonic() - self.clock
         before = self.control.snapshot()
         reply = self._send(role, load, indices, observe=role not in self.plan.unobserved)
-        after = self.control.snapshot()
-        self.blocks.append(_block(role, load, number, started, reply, before, after))
+        seen = self.control.snapshot().since(before)
+        self.blocks.append(_block(role, load, number, started, reply, seen))
         for metric, values in reply.samples.items():
             self._samples[role, load.concurrency, metric] += values
         self.tick()
@@ -140,9 +139,7 @@ class Session:
             time.sleep(0.001)
 
 
-def _block(
-    role: str, load: Load, number: int, started: float, reply: BlockReply, before: Snapshot, after: Snapshot
-) -> Block:
+def _block(role: str, load: Load, number: int, started: float, reply: BlockReply, seen: Snapshot) -> Block:
     return Block(
         role=role,
         concurrency=load.concurrency,
@@ -160,9 +157,9 @@ def _block(
         acceptance=reply.acceptance,
         prompts=reply.prompts,
         texts=reply.texts,
-        builds={name: n for name in after.roles if (n := after.builds(name) - before.builds(name))},
-        mixed_steps=after.mixed_steps - before.mixed_steps,
-        pace_ns=after.since(before).pace_ns,
+        builds={name: builds for name in seen.roles if (builds := seen.builds(name))},
+        mixed_steps=seen.mixed_steps,
+        pace_ns=seen.pace_ns,
     )
 
 

@@ -71,20 +71,48 @@ class Replicate:
     before_first: bool | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """What launches say of one figure.
+
+    Attributes:
+        compared: before against after.
+        control: the same code against itself; None where nothing was measured twice.
+        raw_ratio: after / before with the processor's pace left in, median over launches; None where it was not taken
+            out.
+    """
+
+    compared: Comparison
+    control: Comparison | None
+    raw_ratio: float | None
+
+
+def measured(plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, figure: Figure) -> Measured:
+    """Both comparisons of one figure."""
+    follows = _pace_slope(plan, launches, concurrency, figure)
+    found = _replicates(plan, launches, concurrency, figure, AFTER, follows)
+    raw = [one.raw_log_ratio for one in found if one is not None] if follows else []
+    return Measured(
+        _comparison(figure, found),
+        _control(plan, launches, concurrency, figure, follows),
+        math.exp(median(raw)) if raw else None,
+    )
+
+
 def compared(plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, figure: Figure) -> Comparison:
-    """Before against after."""
-    return _comparison(figure, _replicates(plan, launches, concurrency, figure, AFTER))
+    """Before against after alone."""
+    follows = _pace_slope(plan, launches, concurrency, figure)
+    return _comparison(figure, _replicates(plan, launches, concurrency, figure, AFTER, follows))
 
 
-def raw_ratio(plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, figure: Figure) -> float | None:
-    """After / before with the processor's pace left in, median over launches; None where there is none."""
-    found = [one.raw_log_ratio for one in _replicates(plan, launches, concurrency, figure, AFTER) if one is not None]
-    return math.exp(median(found)) if found else None
+def _by_rounds(plan: ServePlan, figure: Figure) -> bool:
+    """Whether each round gives a ratio of its own."""
+    return plan.method == "switch" and figure.statistic != "p99" and figure != ACCEPTANCE
 
 
-def pace_slope(plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, figure: Figure) -> float:
+def _pace_slope(plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, figure: Figure) -> float:
     """How far a figure follows the processor's pace; 0 where that is not known, or not taken out."""
-    if plan.method != "switch" or figure.statistic == "p99" or figure == ACCEPTANCE:
+    if not _by_rounds(plan, figure):
         return 0.0
     pairs = []
     for one in identical_pairs(launches, concurrency):
@@ -95,10 +123,11 @@ def pace_slope(plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: in
     return slope(pairs)
 
 
-def control(plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, figure: Figure) -> Comparison | None:
-    """The same code against itself; None where nothing was measured twice."""
+def _control(
+    plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, figure: Figure, follows: float
+) -> Comparison | None:
     if CONTROL in plan.sides:
-        found = _replicates(plan, launches, concurrency, figure, CONTROL)
+        found = _replicates(plan, launches, concurrency, figure, CONTROL, follows)
     else:
         found = [_neighbours(*pair, concurrency, figure) for pair in pairwise(launches)]
     comparison = _comparison(figure, found)
@@ -137,9 +166,8 @@ def _comparison(figure: Figure, replicates: Iterable[Replicate | None]) -> Compa
 
 
 def _replicates(
-    plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, figure: Figure, role: str
+    plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, figure: Figure, role: str, follows: float
 ) -> list[Replicate | None]:
-    follows = pace_slope(plan, launches, concurrency, figure)
     return [_replicate(plan, one, concurrency, figure, role, follows) for one in launches]
 
 
@@ -149,7 +177,7 @@ def _replicate(
     before_first = None
     if BEFORE in launch.order and role in launch.order:
         before_first = launch.order.index(BEFORE) < launch.order.index(role)
-    if plan.method == "switch" and figure.statistic != "p99" and figure != ACCEPTANCE:
+    if _by_rounds(plan, figure):
         return _in_turns(launch, concurrency, figure, role, before_first, follows)
     sides = _whole(launch, concurrency, figure, BEFORE), _whole(launch, concurrency, figure, role)
     return _ratio(*sides, before_first)
@@ -159,33 +187,33 @@ def _in_turns(
     launch: ServeLaunch, concurrency: int, figure: Figure, role: str, before_first: bool | None, follows: float
 ) -> Replicate | None:
     found = [
-        (figure.of(one.blocks[BEFORE]), figure.of(one.blocks[role]), *_ratios(one, figure, role, follows))
+        (before, after, *_ratios(one, figure, role, after, follows))
         for one in rounds([launch], concurrency)
         if BEFORE in one.blocks and role in one.blocks
-        if figure.of(one.blocks[BEFORE]) and figure.of(one.blocks[role])
+        if (before := figure.of(one.blocks[BEFORE])) and (after := figure.of(one.blocks[role]))
     ]
     if not found:
         return None
-    before, after, freed, raw = zip(*found, strict=True)
-    return Replicate(median(before), median(after), centre(freed), centre(raw), before_first)
+    befores, afters, freed, raw = zip(*found, strict=True)
+    return Replicate(median(befores), median(afters), centre(freed), centre(raw), before_first)
 
 
-def _ratios(one: Round, figure: Figure, role: str, follows: float) -> tuple[float, float]:
+def _ratios(one: Round, figure: Figure, role: str, own: float, follows: float) -> tuple[float, float]:
     """The log ratio of a round to the before side, and to its control as well where that is not what is judged.
+
+    Args:
+        own: the figure of the role in this round.
 
     Returns:
         freed of the processor's pace, and raw.
     """
-    against = [BEFORE, CONTROL] if role != CONTROL and CONTROL in one.blocks else [BEFORE]
-    own = one.blocks[role]
-    raw, freed = [], []
-    for other in (one.blocks[name] for name in against):
-        theirs, mine = figure.of(other), figure.of(own)
-        if theirs is None or mine is None:
-            continue
-        raw.append(math.log(mine / theirs))
-        freed.append(raw[-1] - follows * (log_pace(other, own) or 0.0))
-    return fmean(freed), fmean(raw)
+    others = [one.blocks[name] for name in (BEFORE, CONTROL) if name != role and name in one.blocks]
+    found = [
+        (math.log(own / theirs), log_pace(other, one.blocks[role]) or 0.0)
+        for other in others
+        if (theirs := figure.of(other))
+    ]
+    return fmean(ratio - follows * pace for ratio, pace in found), fmean(ratio for ratio, _ in found)
 
 
 def _neighbours(earlier: ServeLaunch, later: ServeLaunch, concurrency: int, figure: Figure) -> Replicate | None:
