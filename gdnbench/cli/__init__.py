@@ -7,12 +7,14 @@ import sys
 import typer
 
 from gdnbench.cli import exits
+from gdnbench.cli.accuracy import accuracy
 from gdnbench.cli.calibrate import calibrate
 from gdnbench.cli.conform import conform
 from gdnbench.cli.cost import cost
 from gdnbench.cli.data import data
 from gdnbench.cli.doctor import doctor
 from gdnbench.cli.evidence import evidence
+from gdnbench.cli.faults import faults
 from gdnbench.cli.listing import listing
 from gdnbench.cli.serve import serve
 from gdnbench.cli.step import step
@@ -35,6 +37,8 @@ app.command("list")(listing)
 app.command()(cost)
 app.command()(step)
 app.command()(serve)
+app.command()(accuracy)
+app.command()(faults)
 app.command()(calibrate)
 app.command()(evidence)
 app.command()(conform)

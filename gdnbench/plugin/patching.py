@@ -16,6 +16,7 @@ from gdnbench.plugin.facts import facts_of_builder, facts_of_worker
 from gdnbench.plugin.settings import PluginSettings
 from gdnbench.plugin.sides import make_sides
 from gdnbench.plugin.switch import Switch
+from gdnbench.plugin.witness import Witness
 from gdnbench.values.errors import UserError
 
 ARGUMENTS = (
@@ -49,6 +50,7 @@ def patch(settings: PluginSettings) -> None:
     before, after = (control.roles.index(role) if role in control.roles else -1 for role in (BEFORE, AFTER))
     fields = [field.name for field in dataclasses.fields(GDNAttentionMetadata)]
     switch = Switch(control, Comparison(before, after, fields), prefill.forget)
+    witness = None if settings.witness is None else Witness(Path(settings.witness))
     original_init, original_build = GDNAttentionMetadataBuilder.__init__, GDNAttentionMetadataBuilder.build
     original_step = WorkerWrapperBase.execute_model
     asked = tuple(inspect.signature(original_build).parameters)
@@ -90,7 +92,10 @@ def patch(settings: PluginSettings) -> None:
             num_decode_draft_tokens_cpu,
             fast_build,
         )
-        return switch.build(self, self.gdnbench_sides, arguments)
+        metadata = switch.build(self, self.gdnbench_sides, arguments)
+        if witness is not None:
+            witness.see(self, arguments, metadata)
+        return metadata
 
     worker_told = False
 
@@ -100,6 +105,8 @@ def patch(settings: PluginSettings) -> None:
         if not worker_told:
             worker_told = True
             control.tell({**control.facts(), **facts_of_worker(self.worker)})
+        if witness is not None:
+            witness.begin(self.worker.model_runner)
         switch.begin()
         result = original_step(self, *arguments, **named)
         switch.end()

@@ -8,13 +8,13 @@ from __future__ import annotations
 
 import dataclasses
 import inspect
-from importlib import import_module
 from typing import Any
 
 from torch import Tensor
 
-from gdn_impl.builder import BuilderConfig, GDNBuilder, GraphBuffers
+from gdn_impl.builder import BuilderConfig, GraphBuffers
 from gdn_impl.catalog import CATALOG, Level
+from gdn_impl.faults import builder_class
 from gdn_impl.metadata import GDNMetadata
 from gdnbench.values.errors import UserError
 from gdnbench.values.variants import Variant
@@ -67,7 +67,7 @@ class Reference:
     """One of our builders in the place of one vLLM builder.
 
     Args:
-        variant: `prN.before` or `prN.after` of a GDN change.
+        variant: `prN.before` or `prN.after` of a GDN change, or `fault:NAME`.
         builder: vLLM's.
         metadata_class: the release's `GDNAttentionMetadata`.
         common_class: its `CommonAttentionMetadata`.
@@ -79,7 +79,7 @@ class Reference:
     def __init__(self, variant: Variant, builder: Any, metadata_class: type, common_class: type) -> None:
         if reasons := misfits(variant, builder, metadata_class, common_class):
             raise UserError(f"{variant} does not fit this server: {'; '.join(reasons)}")
-        ours: type[GDNBuilder] = getattr(import_module(f"gdn_impl.pr{variant.change}"), variant.state.capitalize())
+        ours = builder_class(variant.change, variant.state)
         config = BuilderConfig(builder.num_spec, builder.use_full_cuda_graph)
         self._build = ours(config, builder.spec_token_indx.device, Lent(builder)).build
         self._class = metadata_class
@@ -104,8 +104,7 @@ class Reference:
 
 def misfits(variant: Variant, builder: Any, metadata_class: type, common_class: type) -> list[str]:
     """Why a reference builder cannot stand in for a vLLM builder, one line each; empty if it can."""
-    assert variant.change is not None
-    if variant.change not in GDN_CHANGES:
+    if variant.change is not None and variant.change not in GDN_CHANGES:
         return [CATALOG[variant.change].not_judged_at[Level.SERVER]]
     theirs = {field.name: field for field in dataclasses.fields(metadata_class)}
     ours = {field.name for field in dataclasses.fields(GDNMetadata)}

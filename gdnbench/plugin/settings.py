@@ -25,12 +25,14 @@ class PluginSettings:
         variants: how each role's side is spelled, or `original`.
         waits: by role, nanoseconds that each of its builds is made slower; whatever has a handicap must have one.
         fault_at: the build of a KV group, from 1, in which faults that end a server do so.
+        witness: file for what `plugin.witness` sees; None to leave it out.
     """
 
     control: str
     variants: Mapping[str, str]
     waits: Mapping[str, int] = field(default_factory=dict)
     fault_at: int = 200
+    witness: str | None = None
 
     def write(self, path: Path) -> None:
         """The file that `read` reads."""

@@ -35,11 +35,12 @@ def make_sides(
         if text == ORIGINAL:
             return original
         variant = parse(text)
-        if variant.kind == "pr":
-            build: Side = Reference(variant, builder, metadata_class, common_class).build
-        elif variant.kind == "fault":
-            spoil = faults.find(variant.fault or "").make(builder, settings.fault_at)
-            build = spoilt(original, spoil)
+        if variant.fault is not None:
+            faults.check(variant.fault)
+        if variant.fault in faults.ENDINGS:
+            build: Side = striking(original, faults.ENDINGS[variant.fault], settings.fault_at)
+        elif variant.kind in ("pr", "fault"):
+            build = Reference(variant, builder, metadata_class, common_class).build
         elif variant.release == release:
             build = original
         else:
@@ -66,12 +67,16 @@ def waiting(build: Side, nanoseconds: int) -> Side:
     return slower
 
 
-def spoilt(build: Side, spoil: faults.Break) -> Side:
-    """A side with a fault."""
+def striking(build: Side, strike: faults.Strike, at: int) -> Side:
+    """A side with a fault that strikes in build number `at`, from 1."""
+    builds = 0
 
     def broken(*arguments: Any) -> Any:
+        nonlocal builds
         metadata = build(*arguments)
-        spoil(metadata)
+        builds += 1
+        if builds == at:
+            strike()
         return metadata
 
     return broken

@@ -52,12 +52,14 @@ class ServerQuestion:
         dataset: a ShareGPT file, None for our generator.
         launches: fresh servers; None for the fewest that can say something.
         journal: of a server campaign of this change to go on with.
+        quick: a first look, with fewer rounds.
     """
 
     preset: str
     dataset: Path | None = None
     launches: int | None = None
     journal: Path | None = None
+    quick: bool = True
 
 
 def gather(
@@ -163,6 +165,7 @@ def _live_server(change: Change, asked: ServerQuestion, progress: Progress) -> S
             launches=asked.launches,
             dataset=asked.dataset,
             speculative=speculates,
+            quick=asked.quick,
         )
         serving.check_releases(plan)
         opened = serving.begin(plan)

@@ -22,7 +22,7 @@ def command(plan: ServePlan) -> str:
     concurrency = tuple(load.concurrency for load in plan.loads)
     options = (
         ("--concurrency", ",".join(map(str, concurrency)), concurrency != CONCURRENCY),
-        ("--rounds", str(plan.loads[0].rounds), plan.loads != tuple(chosen.load(c) for c in concurrency)),
+        ("--rounds", str(plan.loads[0].rounds), not _usual(plan, chosen)),
         ("--method", plan.method, plan.method == "apart"),
         ("--preset", chosen.name, chosen is not TINY_CPU),
         ("--release", plan.releases[BEFORE], before.release is None and plan.releases[BEFORE] != RELEASE),
@@ -39,6 +39,12 @@ def command(plan: ServePlan) -> str:
         if needed:
             words += [option, value] if value else [option]
     return f"{shlex.join(words).replace('{', '{{').replace('}', '}}')} --launches {PLACE}"
+
+
+def _usual(plan: ServePlan, chosen: Preset) -> bool:
+    """Whether its rounds are the preset's, or those of a first look; after a first look comes a whole one."""
+    loads = [tuple(chosen.load(load.concurrency, quick) for load in plan.loads) for quick in (False, True)]
+    return plan.loads in loads
 
 
 def _speculative(plan: ServePlan) -> str:

@@ -17,6 +17,7 @@ class ServerMetrics:
         waiting: requests in the queue.
         prompt_tokens, generated_tokens: since the server began.
         prefix_queries, prefix_hits: tokens looked up in the prefix cache, and found; since the server began.
+        finished: requests answered to their end; since the server began.
     """
 
     running: int
@@ -25,6 +26,7 @@ class ServerMetrics:
     generated_tokens: int
     prefix_queries: int
     prefix_hits: int
+    finished: int
 
     @property
     def idle(self) -> bool:
@@ -51,6 +53,7 @@ def parse(text: str) -> ServerMetrics:
         "generated_tokens": "generation_tokens_total",
         "prefix_queries": "prefix_cache_queries_total",
         "prefix_hits": "prefix_cache_hits_total",
+        "finished": "request_success_total",
     }
     try:
         return ServerMetrics(**{field: round(sums[PREFIX + name]) for field, name in names.items()})

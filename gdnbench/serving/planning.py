@@ -42,6 +42,7 @@ def plan_serve(
     seed: int = 0,
     flags: Sequence[str] = (),
     observation: bool = False,
+    quick: bool = False,
 ) -> ServePlan:
     """The plan of a new campaign.
 
@@ -60,6 +61,7 @@ def plan_serve(
         seed: of the choice and order of requests.
         flags: more arguments of the server.
         observation: watch the builds of the after side alone, to find what watching costs.
+        quick: fewer rounds, for a first look.
 
     Raises:
         UserError: something is mistyped, or the sides cannot be compared in a server.
@@ -67,8 +69,8 @@ def plan_serve(
     sides = parse(before), parse(after)
     chosen = preset(preset_name)
     for variant in sides:
-        _check_served(variant)
-    releases = [_release(variant, sides, release) for variant in sides]
+        check_served(variant)
+    releases = [release_of(variant, sides, release) for variant in sides]
     if method not in (None, "switch", "apart"):
         raise UserError(f"--method {method}: there are switch and apart")
     obstacle = _no_switch(sides, releases)
@@ -80,7 +82,7 @@ def plan_serve(
     texts = {BEFORE: str(sides[0]), AFTER: str(sides[1])}
     if how == "switch":
         texts[CONTROL] = str(sides[0])
-    loads = tuple(chosen.load(c) for c in sorted(set(concurrency)))
+    loads = tuple(chosen.load(c, quick) for c in sorted(set(concurrency)))
     if rounds is not None:
         loads = tuple(replace(load, rounds=rounds) for load in loads)
     server_cores, load_cores = _cores(chosen)
@@ -89,7 +91,7 @@ def plan_serve(
         method=how,
         releases=dict(zip(texts, [*releases, releases[0]], strict=False)),
         load_release=releases[0],
-        server=_setting(chosen, model, tokenizer, speculative, max(concurrency), flags),
+        server=server_setting(chosen, model, tokenizer, speculative, max(concurrency), flags),
         loads=loads,
         workload=WorkloadRequest(
             dataset=None if dataset is None else str(dataset.expanduser().absolute()),
@@ -123,17 +125,22 @@ def _same_state(ours: Variant, release: Variant) -> bool:
     return release.release == (first if ours.side == "before" else second)
 
 
-def _check_served(variant: Variant) -> None:
+def check_served(variant: Variant, level: Level = Level.SERVER) -> None:
+    """Make sure that a variant can run in a server.
+
+    Raises:
+        UserError: it cannot, or its change cannot be judged at that level.
+    """
     change = CATALOG.get(variant.change or 0)
-    if change is not None and not change.judged_at(Level.SERVER):
-        raise UserError(f"{variant}: {change.not_judged_at[Level.SERVER]}")
+    if change is not None and not change.judged_at(level):
+        raise UserError(f"{variant}: {change.not_judged_at[level]}")
     if variant.fault is not None:
-        faults.find(variant.fault)
+        faults.check(variant.fault)
     if variant.kind == "path":
         raise UserError(f"{variant}: a server runs releases only; build a wheel of the checkout and install it")
 
 
-def _release(variant: Variant, sides: tuple[Variant, Variant], asked: str | None) -> str:
+def release_of(variant: Variant, sides: tuple[Variant, Variant], asked: str | None) -> str:
     """The vLLM that serves a side: its own if it is one, else the one asked for, else one that its builder fits."""
     if variant.release is not None:
         return variant.release
@@ -159,7 +166,7 @@ def _no_switch(sides: tuple[Variant, Variant], releases: Sequence[str]) -> str |
     return None
 
 
-def _setting(
+def server_setting(
     chosen: Preset,
     model: str | None,
     tokenizer: Path | None,
@@ -167,6 +174,11 @@ def _setting(
     most: int,
     more: Sequence[str],
 ) -> ServerSetting:
+    """A preset's setting with what was asked for in its place; at most `most` requests are in flight.
+
+    Raises:
+        UserError: the speculative configuration cannot be read.
+    """
     served = model or chosen.model
     flags = [*chosen.flags, *more]
     if "--max-num-seqs" in flags:

@@ -29,6 +29,7 @@ class Preset:
         output_len: tokens of each answer.
         prompts: distinct ones, at most.
         loads: for the concurrencies that it was tuned for.
+        quick: the same for a first look, in which all concurrencies together take about a minute of a launch.
     """
 
     name: str
@@ -42,10 +43,11 @@ class Preset:
     output_len: int
     prompts: int
     loads: tuple[Load, ...]
+    quick: tuple[Load, ...]
 
-    def load(self, concurrency: int) -> Load:
+    def load(self, concurrency: int, quick: bool = False) -> Load:
         """The load at a concurrency, tuned or derived from the nearest that is."""
-        nearest = min(self.loads, key=lambda load: abs(load.concurrency - concurrency))
+        nearest = min(self.quick if quick else self.loads, key=lambda load: abs(load.concurrency - concurrency))
         if nearest.concurrency == concurrency:
             return nearest
         return Load(concurrency, max(concurrency, nearest.requests), nearest.rounds)
@@ -75,7 +77,8 @@ TINY_CPU = Preset(
     device="cpu",
     output_len=32,
     prompts=64,
-    loads=(Load(1, requests=1, rounds=48), Load(16, requests=16, rounds=24)),
+    loads=(Load(1, requests=1, rounds=48), Load(16, requests=16, rounds=88)),
+    quick=(Load(1, requests=1, rounds=48), Load(16, requests=16, rounds=24)),
 )
 
 QWEN_DFLASH = Preset(
@@ -92,6 +95,7 @@ QWEN_DFLASH = Preset(
     output_len=300,
     prompts=960,
     loads=(Load(1, requests=2, rounds=10), Load(16, requests=64, rounds=5)),
+    quick=(Load(1, requests=2, rounds=10), Load(16, requests=64, rounds=5)),
 )
 
 PRESETS = {preset.name: preset for preset in (TINY_CPU, QWEN_DFLASH)}

@@ -137,6 +137,11 @@ class ServerFacts:
     unpatched_builds_per_step: float | None = None
     notes: tuple[str, ...] = ()
 
+    @classmethod
+    def from_json(cls, data: Mapping[str, Any]) -> ServerFacts:
+        tuples = {"command": tuple(data["command"]), "notes": tuple(data["notes"]), "cores": _cores(data)}
+        return cls(**{**data, **tuples})
+
 
 @dataclass(frozen=True, slots=True)
 class LoadFacts:
@@ -207,7 +212,7 @@ class ServeLaunch:
         values = {key: value for key, value in data.items() if key != "schema"}
         try:
             values["order"] = tuple(data["order"])
-            values["servers"] = tuple(_server(one) for one in data["servers"])
+            values["servers"] = tuple(ServerFacts.from_json(one) for one in data["servers"])
             values["load"] = LoadFacts(**{**data["load"], "cores": _cores(data["load"])})
             values["blocks"] = tuple(_block(one) for one in data["blocks"])
             values["pooled"] = tuple(Pooled(**one) for one in data["pooled"])
@@ -226,11 +231,6 @@ class ServeLaunch:
 def _block(data: Mapping[str, Any]) -> Block:
     acceptance = None if data["acceptance"] is None else Acceptance(**data["acceptance"])
     return Block(**{**data, "acceptance": acceptance})
-
-
-def _server(data: Mapping[str, Any]) -> ServerFacts:
-    tuples = {"command": tuple(data["command"]), "notes": tuple(data["notes"]), "cores": _cores(data)}
-    return ServerFacts(**{**data, **tuples})
 
 
 def _cores(data: Mapping[str, Any]) -> tuple[int, ...] | None:

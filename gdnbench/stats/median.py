@@ -43,17 +43,27 @@ def interval(values: Sequence[float], alpha: float = ALPHA) -> tuple[float, floa
     return in_order[k - 1], in_order[-k]
 
 
-def centre(values: Sequence[float]) -> float:
+def centre(values: Sequence[float], weights: Sequence[float] | None = None) -> float:
     """The Hodges-Lehmann estimate: the median of the averages of all pairs of values, each with itself included.
 
     For the many ratios inside one launch, which scatter alike to both sides: a fifth less noisy there than the median,
     and as deaf to a few wild ones. Between launches, where an interval must hold, the median and its signs are used.
+
+    Args:
+        values: at least one.
+        weights: above 0, one for each value; a pair weighs their product. Default: all alike.
     """
     if len(values) == 0:
         raise ValueError("no values have no centre")
     ones = np.asarray(values, dtype=np.float64)
     first, second = np.triu_indices(len(ones))
-    return float(np.median((ones[first] + ones[second]) / 2))
+    averages = (ones[first] + ones[second]) / 2
+    if weights is None:
+        return float(np.median(averages))
+    own = np.asarray(weights, dtype=np.float64)
+    order = np.argsort(averages, kind="stable")
+    below = (own[first] * own[second])[order].cumsum()
+    return float(averages[order][np.searchsorted(below, below[-1] / 2)])
 
 
 def sign_test(values: Sequence[float]) -> float:

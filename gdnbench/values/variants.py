@@ -4,7 +4,7 @@
     vllm@0.29.0      the code of a release
     path:DIR         the code of a vLLM checkout
     limit            our own idea of the fastest builder (not built yet)
-    fault:NAME       the server's own builder, broken on purpose (`gdnbench.plugin.faults`); in a live server only
+    fault:NAME       a builder that is broken on purpose (`gdn_impl.faults`)
 
 A suffix makes any of them slower by a busy wait: `+2%` of what the variant itself takes, or `+0.5us` a step.
 """
@@ -89,7 +89,7 @@ class Variant:
     @property
     def state(self) -> str:
         """What a driver is told to run."""
-        return self.side or self.vllm or ""
+        return self.side or self.vllm or str(self.bare)
 
 
 _HANDICAP = re.compile(r"\+(?P<amount>\d+(?:\.\d+)?)(?P<unit>%|us)$")

@@ -96,11 +96,16 @@ class Judgement:
 
 
 def overall(judgements: Iterable[Judgement]) -> Verdict:
-    """One verdict for several rows: the worst that any row shows, then `improved`, then what is not known.
+    """One verdict for several rows: see `worst`."""
+    return worst(judgement.verdict for judgement in judgements)
 
-    `improved` therefore means: some row improved and none got worse. No rows at all are `invalid`.
+
+def worst(verdicts: Iterable[Verdict]) -> Verdict:
+    """One verdict for several: the worst that there is, then `improved`, then what is not known.
+
+    `improved` therefore means: something improved and nothing got worse. None at all are `invalid`.
     """
-    found = {judgement.verdict for judgement in judgements}
+    found = set(verdicts)
     order = (Verdict.INVALID, Verdict.REGRESSED, Verdict.IMPROVED, Verdict.UNKNOWN, Verdict.SAME)
     return next((verdict for verdict in order if verdict in found), Verdict.INVALID)
 

@@ -19,6 +19,8 @@ vllm:num_requests_waiting_by_reason{engine="0",reason="capacity"} 7.0
 vllm:prefix_cache_queries_total{engine="0"} 100.0
 vllm:prefix_cache_queries_created{engine="0"} 1.7959928180176184e+09
 vllm:prefix_cache_hits_total{engine="0"} 40.0
+vllm:request_success_total{engine="0",finished_reason="stop"} 3.0
+vllm:request_success_total{engine="0",finished_reason="length"} 2.0
 vllm:prompt_tokens_total{engine="0"} 33.0
 vllm:generation_tokens_total{engine="0"} 12.0
 vllm:generation_tokens_total{engine="1"} 3.0

@@ -73,7 +73,7 @@ def test_it_counts(make: Make) -> None:
         server.start()
         found = server.wait_idle()
     assert (found.running, found.waiting, found.prompt_tokens, found.generated_tokens) == (0, 0, 33, 15)
-    assert (found.prefix_queries, found.prefix_hits) == (100, 40)
+    assert (found.prefix_queries, found.prefix_hits, found.finished) == (100, 40, 5)
 
 
 def test_all_of_it_is_bound_to_its_cores(make: Make) -> None:

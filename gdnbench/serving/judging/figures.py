@@ -20,7 +20,7 @@ from itertools import pairwise
 from statistics import fmean, median
 
 from gdnbench.campaign.turns import AFTER, BEFORE, CONTROL
-from gdnbench.serving.judging.pace import identical_pairs, log_pace, slope
+from gdnbench.serving.judging.pace import identical_pairs, log_pace, slope, steadiness
 from gdnbench.serving.judging.rounds import Round, blocks_of, rounds
 from gdnbench.serving.plan import ServePlan
 from gdnbench.serving.records import Block, ServeLaunch
@@ -187,15 +187,17 @@ def _in_turns(
     launch: ServeLaunch, concurrency: int, figure: Figure, role: str, before_first: bool | None, follows: float
 ) -> Replicate | None:
     found = [
-        (before, after, *_ratios(one, figure, role, after, follows))
+        (before, after, *_ratios(one, figure, role, after, follows), _weight(one, role))
         for one in rounds([launch], concurrency)
         if BEFORE in one.blocks and role in one.blocks
         if (before := figure.of(one.blocks[BEFORE])) and (after := figure.of(one.blocks[role]))
     ]
     if not found:
         return None
-    befores, afters, freed, raw = zip(*found, strict=True)
-    return Replicate(median(befores), median(afters), centre(freed), centre(raw), before_first)
+    befores, afters, freed, raw, weights = zip(*found, strict=True)
+    return Replicate(
+        median(befores), median(afters), centre(freed, weights if follows else None), centre(raw), before_first
+    )
 
 
 def _ratios(one: Round, figure: Figure, role: str, own: float, follows: float) -> tuple[float, float]:
@@ -214,6 +216,13 @@ def _ratios(one: Round, figure: Figure, role: str, own: float, follows: float) -
         if (theirs := figure.of(other))
     ]
     return fmean(ratio - follows * pace for ratio, pace in found), fmean(ratio for ratio, _ in found)
+
+
+def _weight(one: Round, role: str) -> float:
+    """What a round weighs: see `judging.pace.steadiness`."""
+    blocks = (one.blocks[name] for name in {BEFORE, CONTROL, role} if name in one.blocks)
+    paces = [math.log(block.pace_ns) for block in blocks if block.pace_ns]
+    return steadiness(paces) if paces else 1.0
 
 
 def _neighbours(earlier: ServeLaunch, later: ServeLaunch, concurrency: int, figure: Figure) -> Replicate | None:

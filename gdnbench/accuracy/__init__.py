@@ -1,0 +1,1 @@
+"""Accuracy: lm-eval on live servers, and the same documents on both sides held against each other."""
