@@ -22,7 +22,7 @@ $(READY): pyproject.toml Makefile
 setup: $(READY) ## the environment in .venv
 
 bench: $(READY) vllm ## the verdict on 51913, by step and in a live server, and a report
-	@$(BIN)/gdnbench evidence 51913 --server
+	@$(BIN)/gdnbench evidence 51913 --server --no-accuracy
 
 test: $(READY) ## the fast tests
 	@$(BIN)/python -m pytest -q

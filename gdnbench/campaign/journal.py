@@ -11,6 +11,7 @@ from __future__ import annotations
 import fcntl
 import json
 import os
+import re
 import secrets
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -186,7 +187,8 @@ def new_directory(sides: Mapping[str, str], kind: str = "") -> Path:
         sides: its roles and their variants; the first two are in the name.
         kind: of campaign, where it is not one of step time.
     """
-    names = "-".join(side.replace("/", "_") for side in list(sides.values())[:2])
+    # Neither a slash nor a colon: the name becomes part of a path, and that of a search path.
+    names = "-".join(re.sub(r"[/:]", "_", side) for side in list(sides.values())[:2])
     stamp = datetime.now().strftime("%Y%m%d-%H%M%S")
     parts = [stamp, *([kind] if kind else []), names[:80], secrets.token_hex(2)]
     return cache_root() / "campaigns" / "-".join(parts)

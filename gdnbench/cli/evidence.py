@@ -11,7 +11,9 @@ from gdnbench.cli import exits
 from gdnbench.values.errors import UserError
 
 if TYPE_CHECKING:
-    from gdnbench.report.gather import ServerQuestion
+    from gdnbench.report.gather import AccuracyQuestion, ServerQuestion
+
+QUICK_DOCUMENTS = 300
 
 
 def evidence(
@@ -28,6 +30,10 @@ def evidence(
         bool | None,
         typer.Option("--server/--no-server", help="Ask a live server as well. Default: where its environment stands."),
     ] = None,
+    accuracy: Annotated[
+        bool | None,
+        typer.Option("--accuracy/--no-accuracy", help="Compare answers as well. Default: where a server is asked."),
+    ] = None,
     preset: Annotated[str | None, typer.Option(help="Its setting. Default on a CPU: tiny-cpu.")] = None,
     dataset: Annotated[Path | None, typer.Option(help="Its ShareGPT file. Default: our generator.")] = None,
     server_launches: Annotated[
@@ -35,6 +41,7 @@ def evidence(
     ] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the step campaign in this directory.")] = None,
     resume_server: Annotated[Path | None, typer.Option(help="Go on with the server campaign in it.")] = None,
+    resume_accuracy: Annotated[Path | None, typer.Option(help="Go on with the comparison of answers in it.")] = None,
     fail_on: Annotated[str, typer.Option(help="Verdicts that give exit code 1.")] = exits.FAIL_ON,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> int:
@@ -53,8 +60,9 @@ def evidence(
     if profile not in ("quick", "full"):
         raise UserError(f"--profile {profile}: there are quick and full")
     asked = _server(server, device, preset, dataset, server_launches, resume_server, profile == "quick")
+    answers = _accuracy(accuracy, asked, resume_accuracy)
     with stages() as progress:
-        found = gather(CATALOG[change], device, launches, resume, asked, progress)
+        found = gather(CATALOG[change], device, launches, resume, asked, answers, progress)
     written = write(found, out)
     say(found, written, as_json)
     return exits.status_of([found.verdict], failing)
@@ -87,6 +95,19 @@ def _server(
             raise
         return str(missing)
     return ServerQuestion(preset or "tiny-cpu", dataset, launches, journal, quick)
+
+
+def _accuracy(wanted: bool | None, server: ServerQuestion | str, journal: Path | None) -> AccuracyQuestion | str:
+    """What to ask of the answers, or why nothing is asked; the setting is the server's."""
+    from gdnbench.report.gather import AccuracyQuestion
+
+    if wanted is False:
+        return "left out by --no-accuracy"
+    if isinstance(server, str):
+        if wanted:
+            raise UserError(f"--accuracy: no server is asked ({server})")
+        return server
+    return AccuracyQuestion(server.preset, QUICK_DOCUMENTS if server.quick else None, journal)
 
 
 evidence.__doc__ = f"{evidence.__doc__}\n\nExample: gdnbench evidence 51913"

@@ -14,6 +14,7 @@ from pathlib import Path
 from gdnbench.plugin.control import Control
 from gdnbench.plugin.late_import import when_imported
 from gdnbench.plugin.settings import VARIABLE, PluginSettings
+from gdnbench.values.errors import UserError
 
 BUILDERS = "vllm.v1.attention.backends.gdn_attn"
 GROUP = "vllm.general_plugins"
@@ -68,9 +69,16 @@ def server_environment(
         base: the environment that the server has otherwise; of its PYTHONPATH nothing is lost.
         fault_at: the build of a KV group in which faults that end a server do so.
         witness: file for what `plugin.witness` sees; None to leave it out.
+
+    Raises:
+        UserError: `directory` cannot stand in a search path.
     """
     if tuple(roles) != control.roles:
         raise ValueError(f"the control file has the roles {control.roles}, not {tuple(roles)}")
+    if os.pathsep in str(directory.absolute()):
+        raise UserError(
+            f"{directory.absolute()} has a {os.pathsep!r} in it, and no plugin is found there: name another"
+        )
     settings = directory.absolute() / "plugin.json"
     watched = None if witness is None else str(witness.absolute())
     PluginSettings(str(control.path.absolute()), dict(roles), dict(waits or {}), fault_at, watched).write(settings)

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from gdnbench.report import accuracy_words as words
 from gdnbench.report.console import STYLES, wide_console
-from gdnbench.values.accuracy import AccuracyResult, AccuracyRow, Flip, Score
+from gdnbench.values.accuracy import AccuracyResult, AccuracyRow, Flip
 
 SHOWN_FLIPS = 6
 """Of the primary filter; all of them are in the JSON."""
@@ -26,7 +26,7 @@ def print_json(result: AccuracyResult, place: Path | None) -> None:
 
 def print_tables(result: AccuracyResult, place: Path | None) -> None:
     """The same for a person."""
-    console = wide_console(width=130)
+    console = wide_console(width=150)
     _say(console, words.headline(result), "bold")
     for fault in result.invalid if len(result.invalid) > 1 else ():
         _say(console, f"invalid, {fault.code}: {fault.message}", "red")
@@ -62,7 +62,7 @@ def _rows(rows: Sequence[AccuracyRow]) -> Table:
             words.score(row.after.value),
             f"{words.points(row.difference)} ({words.interval(row.interval)})",
             *map(str, counts),
-            "n/a" if row.p_value is None or pair is None else f"{row.p_value:.3f}",
+            "n/a" if row.p_value is None or pair is None else words.chance(row.p_value),
             "n/a" if row.control is None else f"-{row.control.lost} +{row.control.gained}",
             f"[{STYLES[row.verdict]}]{row.verdict.value}[/]",
         )
@@ -81,15 +81,11 @@ def _as_printed(rows: Sequence[AccuracyRow]) -> Table:
             escape(row.filter),
             escape(row.metric),
             f"{row.documents:,}",
-            _printed(row.before),
-            _printed(row.after),
-            "n/a" if row.unpaired_p is None else f"{row.unpaired_p:.3f}",
+            words.printed(row.before),
+            words.printed(row.after),
+            "n/a" if row.unpaired_p is None else words.chance(row.unpaired_p),
         )
     return table
-
-
-def _printed(score: Score) -> str:
-    return f"{score.value:.4f} ± {'N/A' if score.stderr is None else f'{score.stderr:.4f}'}"
 
 
 def _flips(console: Console, result: AccuracyResult) -> None:
@@ -110,13 +106,14 @@ def _flips(console: Console, result: AccuracyResult) -> None:
 def _told(flip: Flip) -> str:
     return (
         f"{flip.direction}: {_short(flip.question, 90)}\n"
-        f"  right {_short(flip.target[flip.target.rfind('####') :], 20)}; before {_short(flip.before, 60)}; "
+        f"  right {_short(words.result(flip.target), 20)}; before {_short(flip.before, 60)}; "
         f"after {_short(flip.after, 60)}"
     )
 
 
 def _short(text: str, width: int) -> str:
-    line = " ".join(text.split())
+    # What a model or a stranger wrote may hold anything, escape sequences for the terminal among it.
+    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
     return line if len(line) <= width else f"{line[: width - 3]}..."
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from gdnbench.campaign.turns import AFTER, BEFORE
-from gdnbench.values.accuracy import AccuracyResult, AccuracyRow, Paired
+from gdnbench.values.accuracy import AccuracyResult, AccuracyRow, Paired, Score
 from gdnbench.values.verdicts import Verdict
 
 ADVICE: Mapping[str, str] = {
@@ -43,6 +43,21 @@ def score(value: float) -> str:
     return f"{value * 100:.1f} %"
 
 
+def chance(p_value: float) -> str:
+    """A p-value as a table holds it."""
+    return "<0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
+def printed(score: Score) -> str:
+    """A score as lm-eval prints it."""
+    return f"{score.value:.4f} ± {'N/A' if score.stderr is None else f'{score.stderr:.4f}'}"
+
+
+def result(target: str) -> str:
+    """What is right, without the working that leads to it."""
+    return target[target.rfind("####") :] if "####" in target else target
+
+
 def headline(result: AccuracyResult) -> str:
     """One sentence: the verdict, on what, and how sure it is."""
     start = f"{result.verdict.value}: {result.sides[BEFORE]} -> {result.sides[AFTER]} on {result.task}"
@@ -57,11 +72,21 @@ def headline(result: AccuracyResult) -> str:
     return f"{told}; {flips(row)}" + (f"; {row.reason}" if row.reason else "")
 
 
+def in_short(result: AccuracyResult) -> str:
+    """A clause for a headline that speaks of more."""
+    if result.invalid:
+        return f"the answers are invalid: {result.invalid[0].code}: {result.invalid[0].message}"
+    row = result.primary
+    change = f"{score(row.before.value)} -> {score(row.after.value)} of {row.documents:,} answers right"
+    said = {Verdict.REGRESSED: "accuracy got worse", Verdict.IMPROVED: "accuracy improved"}
+    return f"{said.get(result.verdict, f'accuracy is {result.verdict.value}')} ({change})"
+
+
 def flips(row: AccuracyRow) -> str:
     """How many answers changed, and how likely that is by chance."""
     if row.paired is None:
         return "answers not paired"
-    p_value = "" if row.p_value is None else f" (p = {row.p_value:.2g})"
+    p_value = "" if row.p_value is None else f" (p = {chance(row.p_value)})".replace("= <", "< ")
     again = "" if row.control is None else f", and {_both(row.control)} between two runs of the same code"
     return f"{row.paired.lost} lost and {row.paired.gained} gained{p_value}{again}"
 

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from gdn_impl.catalog import Change, Claim, Level
+from gdnbench.report import accuracy_words
 from gdnbench.report.numbers import in_words, percent
 from gdnbench.report.serving_words import advice, in_short
 from gdnbench.serving.again import PLACE
+from gdnbench.values.accuracy import AccuracyResult
 from gdnbench.values.serving import ServeResult
 from gdnbench.values.verdicts import Caveat, CostResult, StepResult, Verdict, overall
 
@@ -59,6 +61,7 @@ class Evidence:
         environment: where it was measured.
         elsewhere: levels that this report does not speak of, with the reason.
         server: of both sides in a live server; None where that was not measured.
+        accuracy: of both sides' answers; None where nobody asked.
     """
 
     change: Change
@@ -71,17 +74,25 @@ class Evidence:
     elsewhere: Mapping[Level, str]
     warnings: tuple[Caveat, ...] = ()
     server: ServeResult | None = None
+    accuracy: AccuracyResult | None = None
 
     @property
     def verdict(self) -> Verdict:
-        """Validity first; then the step leads, and a live server may contradict it, never improve on it.
+        """Validity first; then wrong answers, whatever the speed; then what is said of speed."""
+        if not all(finding.valid for finding in self.equality):
+            return Verdict.INVALID
+        if self.accuracy is not None and self.accuracy.verdict in (Verdict.INVALID, Verdict.REGRESSED):
+            return self.accuracy.verdict
+        return self.speed
+
+    @property
+    def speed(self) -> Verdict:
+        """The step leads, and a live server may contradict it, never improve on it.
 
         A change of metadata shows in the step or nowhere, and a server sees less than the step does: `same` there
         says nothing against a step that improved. But a server that got slower is not outvoted, and where both found
         opposite things the verdict is `unknown`.
         """
-        if not all(finding.valid for finding in self.equality):
-            return Verdict.INVALID
         if self.server is None or self.leading is Verdict.INVALID:
             return self.leading
         if self.server.verdict is Verdict.INVALID:
@@ -133,6 +144,7 @@ class Evidence:
             "costs": {part: result.to_json() for part, result in self.costs.items()},
             "step": None if self.step is None else self.step.to_json(),
             "server": None if self.server is None else self.server.to_json(),
+            "accuracy": None if self.accuracy is None else self.accuracy.to_json(),
             "claims": [
                 {"claim": one.claim.text, "finding": one.finding, "note": one.note, "setting": one.claim.setting}
                 for one in self.claims
@@ -150,14 +162,20 @@ def headline(evidence: Evidence) -> str:
     broken = [finding for finding in evidence.equality if not finding.valid]
     if broken:
         return f"invalid: metadata of {change.number} differs in {broken[0].different} scenarios of {broken[0].part}"
-    return _with_server(evidence, _leading_sentence(evidence))
+    speed = _with_server(evidence, _leading_sentence(evidence))
+    if evidence.accuracy is None:
+        return speed
+    answers = accuracy_words.in_short(evidence.accuracy)
+    if evidence.accuracy.verdict in (Verdict.INVALID, Verdict.REGRESSED):
+        return f"{evidence.accuracy.verdict.value}: {answers}, whatever its speed ({speed})"
+    return f"{speed}; {answers}"
 
 
 def _with_server(evidence: Evidence, sentence: str) -> str:
     """The sentence of the level that leads, with what a live server said; where they disagree, that comes first."""
     if evidence.server is None:
         return sentence
-    server, verdict = in_short(evidence.server), evidence.verdict
+    server, verdict = in_short(evidence.server), evidence.speed
     if evidence.server.verdict is Verdict.INVALID:
         return f"invalid: {server}; without a server: {sentence}"
     if {evidence.leading, evidence.server.verdict} == _OPPOSITES:
@@ -216,6 +234,8 @@ def next_steps(evidence: Evidence) -> tuple[str, ...]:
     if evidence.server is not None and evidence.server.verdict in (Verdict.INVALID, Verdict.UNKNOWN):
         again = f"gdnbench serve pr{number}.before pr{number}.after --launches {PLACE}"
         steps.append(f"the live server: {advice(evidence.server, again)}")
+    if evidence.accuracy is not None and evidence.accuracy.verdict is not Verdict.SAME:
+        steps.append(f"the answers: {accuracy_words.advice(evidence.accuracy)}")
     if evidence.device == "cpu":
         steps.append(
             f"on a GPU the same build costs launches and copies instead of CPU arithmetic: "

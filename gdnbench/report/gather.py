@@ -11,6 +11,9 @@ from typing import Any
 import torch
 
 from gdn_impl.catalog import Change, Claim, Level
+from gdnbench.accuracy import campaign as answers
+from gdnbench.accuracy.planning import plan_accuracy
+from gdnbench.accuracy.planning import same_sides as same_answers
 from gdnbench.campaign import campaign
 from gdnbench.campaign.costs import count_costs
 from gdnbench.campaign.journal import Journal
@@ -28,6 +31,7 @@ from gdnbench.serving.journal import ServeJournal
 from gdnbench.serving.judged import judge_serving
 from gdnbench.serving.planning import plan_serve, same_sides
 from gdnbench.serving.presets import preset
+from gdnbench.values.accuracy import AccuracyResult
 from gdnbench.values.errors import UserError
 from gdnbench.values.scenarios import Scenario, named, random_scenario
 from gdnbench.values.scenarios import parse as parse_scenario
@@ -40,7 +44,20 @@ EXAMPLES = 3
 Progress = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is."""
 
-LATER = {Level.ACCURACY: "accuracy runs are not part of this version"}
+
+@dataclass(frozen=True, slots=True)
+class AccuracyQuestion:
+    """What to ask of both sides' answers.
+
+    Attributes:
+        preset: the setting.
+        limit: documents; None for all.
+        journal: of a comparison of this change to go on with.
+    """
+
+    preset: str
+    limit: int | None = None
+    journal: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,6 +85,7 @@ def gather(
     launches: int | None,
     journal: Path | None,
     server: ServerQuestion | str,
+    accuracy: AccuracyQuestion | str,
     progress: Progress,
 ) -> Evidence:
     """Everything about one change that can be measured here.
@@ -77,7 +95,7 @@ def gather(
         device: `cpu` or `cuda`, for step time.
         launches: of the campaign; default, what its rows need.
         journal: of a campaign of this change to go on with.
-        server: what to ask a live server, or why none is asked.
+        server, accuracy: what to ask a live server, and of its answers; or why nothing is asked.
         progress: told what happens.
 
     Raises:
@@ -92,12 +110,18 @@ def gather(
     judged = None
     if change.judged_at(Level.STEP_TIME):
         judged = _step_time(change, device, launches, journal, progress)
-    served, elsewhere = None, LATER | change.not_judged_at
+    elsewhere = dict(change.not_judged_at)
+    served, answered = None, None
     if change.judged_at(Level.SERVER):
         if isinstance(server, str):
-            elsewhere = elsewhere | {Level.SERVER: server}
+            elsewhere[Level.SERVER] = server
         else:
             served = _live_server(change, server, progress)
+    if change.judged_at(Level.ACCURACY):
+        if isinstance(accuracy, str):
+            elsewhere[Level.ACCURACY] = accuracy
+        else:
+            answered = _accuracy(change, accuracy, progress)
     return Evidence(
         change=change,
         device=device,
@@ -108,6 +132,7 @@ def gather(
         environment=_environment(judged),
         elsewhere={level: elsewhere[level] for level in Level if level in elsewhere},
         server=served,
+        accuracy=answered,
         warnings=() if judged is None else judged.warnings,
     )
 
@@ -174,6 +199,19 @@ def _live_server(change: Change, asked: ServerQuestion, progress: Progress) -> S
         same_sides(opened.plan, before, after)
     launches = serving.run(opened, lambda done, total: progress("live server: blocks", done, total))
     return judge_serving(opened.plan, launches)
+
+
+def _accuracy(change: Change, asked: AccuracyQuestion, progress: Progress) -> AccuracyResult:
+    before, after = (f"pr{change.number}.{side}" for side in ("before", "after"))
+    if asked.journal is None:
+        plan = plan_accuracy(before, after, preset_name=asked.preset, limit=asked.limit)
+        answers.check(plan)
+        opened = answers.begin(plan)
+    else:
+        opened = answers.AccuracyJournal.open(asked.journal)
+        same_answers(opened.plan, before, after)
+    runs = answers.run(opened, lambda role, done, total: progress(f"answers: {role}", done, total))
+    return answers.judge(opened, runs)
 
 
 def _finding(claim: Claim, device: str) -> ClaimFinding:

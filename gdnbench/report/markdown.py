@@ -7,6 +7,7 @@ from typing import Any
 
 from jinja2 import Environment, StrictUndefined
 
+from gdnbench.report import accuracy_words
 from gdnbench.report import serving_words as words
 from gdnbench.report.costs import count_change, pairs
 from gdnbench.report.evidence import Evidence, headline, next_steps
@@ -46,6 +47,8 @@ def render(evidence: Evidence, plot: str | None, server_plot: str | None = None)
         step_rows=[] if evidence.step is None else sorted(evidence.step.rows, key=_primary_first),
         server=None if evidence.server is None else _server(evidence.server),
         server_plot=server_plot,
+        accuracy=evidence.accuracy,
+        points=accuracy_words,
         claims=evidence.claims,
         elsewhere=evidence.elsewhere,
         warnings=evidence.warnings,

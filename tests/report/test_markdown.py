@@ -13,7 +13,9 @@ from gdnbench.report.markdown import cell, render
 from gdnbench.report.plots import serving_ratios, step_ratios
 from gdnbench.report.write import write
 from gdnbench.serving.judged import judge_serving
+from gdnbench.values.accuracy import AccuracyResult, AccuracyRow, Flip, Paired, Score
 from gdnbench.values.metrics import HOST_TIME
+from gdnbench.values.serving import Coverage, Fault
 from gdnbench.values.verdicts import Caveat, CostResult, CostRow, Judgement, StepResult, StepRow, Verdict
 from served import MTP, campaign, plan, with_blocks
 
@@ -220,3 +222,61 @@ def test_a_report_is_written_with_its_plots(tmp_path):
         "README.md", "evidence.json", "live-server.png", "step-time.png",
     ]  # fmt: skip
     assert "](live-server.png)" in report.read_text("utf-8")
+
+
+def answered(verdict=Verdict.SAME, lost=1, gained=2, **changes):
+    before, after = 260 / 300, (260 - lost + gained) / 300
+    pair = Paired(260 - lost, 40 - gained, lost, gained)
+    rows = tuple(
+        AccuracyRow(
+            metric="exact_match",
+            filter=name,
+            primary=name == "strict-match",
+            documents=300,
+            before=Score(before, 0.0197),
+            after=Score(after, 0.0195),
+            paired=pair,
+            interval=((gained - lost) / 300 - 0.011, (gained - lost) / 300 + 0.013),
+            p_value=0.0312,
+            unpaired_p=0.9,
+            significant=0.02,
+            with_power=0.031,
+            control=Paired(259, 39, 1, 1),
+            verdict=verdict,
+        )
+        for name in ("strict-match", "flexible-extract")
+    )
+    result = AccuracyResult(
+        task="word-problems",
+        sides={"before": "pr51913.before", "after": "pr51913.after"},
+        rows=rows,
+        flips=(Flip("strict-match", "lost", "abc", "How <many> | pens?", "5+7=12\n#### 12", "#### 12", "#### 13"),),
+        floor=0.01,
+        coverage=Coverage({"before": (), "after": ()}, "steps without a prefill", {"before": 5123, "after": 5124}),
+        invalid=(),
+        warnings=(Caveat("unlike", "batch_size: 1 before, 2 after", "make it the same"),),
+        identity={"releases": {"before": "0.29.0", "after": "0.29.0"}},
+    )
+    return replace(result, **changes)
+
+
+def test_answers_beside_the_step():
+    report = evidence(accuracy=answered())
+    assert report.verdict is Verdict.IMPROVED
+    assert "accuracy is same (86.7 % -> 87.0 % of 300 answers right)" in headline(report)
+    golden("answers-beside-the-step.md", render(report, None))
+
+
+def test_a_faster_step_with_worse_answers_is_headlined_as_regressed():
+    report = evidence(accuracy=answered(Verdict.REGRESSED, lost=60))
+    assert report.verdict is Verdict.REGRESSED
+    assert headline(report).startswith("regressed: accuracy got worse (86.7 % -> 67.3 %")
+    assert "whatever its speed (improved:" in headline(report)
+    assert any("look at the lost answers" in step for step in next_steps(report))
+
+
+def test_invalid_answers_make_the_report_invalid():
+    fault = Fault("never_ran", "the changed code never ran")
+    report = evidence(accuracy=answered(invalid=(fault,)))
+    assert report.verdict is Verdict.INVALID
+    assert "never_ran: the changed code never ran" in headline(report)
