@@ -114,7 +114,7 @@ def test_a_comparison_is_resumed_with_the_sides_that_it_has(tmp_path: Path) -> N
     again = AccuracyJournal.open(tmp_path / "run")
     assert again.plan == journal.plan
     assert again.missing() == (1, 2, 3)
-    with pytest.raises(UserError, match="not pr52078.after"):
+    with pytest.raises(UserError, match=r"not pr52078\.after"):
         same_sides(again.plan, "pr51913.before", "pr52078.after")
 
 
