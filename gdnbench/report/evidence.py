@@ -10,6 +10,7 @@ from gdn_impl.catalog import Change, Claim, Level
 from gdnbench.report import accuracy_words
 from gdnbench.report.numbers import in_words, percent
 from gdnbench.report.serving_words import advice, in_short
+from gdnbench.report.waterfall import Waterfall
 from gdnbench.serving.again import PLACE
 from gdnbench.values.accuracy import AccuracyResult
 from gdnbench.values.serving import ServeResult
@@ -62,6 +63,7 @@ class Evidence:
         elsewhere: levels that this report does not speak of, with the reason.
         server: of both sides in a live server; None where that was not measured.
         accuracy: of both sides' answers; None where nobody asked.
+        waterfall: the operations of the primary scenario, before and after.
     """
 
     change: Change
@@ -75,6 +77,7 @@ class Evidence:
     warnings: tuple[Caveat, ...] = ()
     server: ServeResult | None = None
     accuracy: AccuracyResult | None = None
+    waterfall: Waterfall | None = None
 
     @property
     def verdict(self) -> Verdict:
@@ -142,6 +145,7 @@ class Evidence:
                 for finding in self.equality
             ],
             "costs": {part: result.to_json() for part, result in self.costs.items()},
+            "waterfall": None if self.waterfall is None else self.waterfall.to_json(),
             "step": None if self.step is None else self.step.to_json(),
             "server": None if self.server is None else self.server.to_json(),
             "accuracy": None if self.accuracy is None else self.accuracy.to_json(),

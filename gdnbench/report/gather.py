@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -15,7 +15,7 @@ from gdnbench.accuracy import campaign as answers
 from gdnbench.accuracy.planning import plan_accuracy
 from gdnbench.accuracy.planning import same_sides as same_answers
 from gdnbench.campaign import campaign
-from gdnbench.campaign.costs import count_costs
+from gdnbench.campaign.costs import Counted, count_costs
 from gdnbench.campaign.journal import Journal
 from gdnbench.campaign.judged import JudgedCampaign, judge_campaign
 from gdnbench.campaign.plan import compare
@@ -24,8 +24,9 @@ from gdnbench.campaign.turns import AFTER, BEFORE
 from gdnbench.devices.base import CpuDevice
 from gdnbench.drivers.registry import PARTS, Part, load
 from gdnbench.probes.equality import compare as differences
-from gdnbench.report.costs import without_operations
+from gdnbench.report.costs import pairs, without_operations
 from gdnbench.report.evidence import ClaimFinding, EqualityFinding, Evidence
+from gdnbench.report.waterfall import Waterfall, waterfall
 from gdnbench.serving import campaign as serving
 from gdnbench.serving.journal import ServeJournal
 from gdnbench.serving.judged import judge_serving
@@ -133,8 +134,16 @@ def gather(
         elsewhere={level: elsewhere[level] for level in Level if level in elsewhere},
         server=served,
         accuracy=answered,
+        waterfall=_waterfall(change, counted),
         warnings=() if judged is None else judged.warnings,
     )
+
+
+def _waterfall(change: Change, counted: Mapping[str, Counted]) -> Waterfall | None:
+    """Of the first part that meets the primary scenario, or of the first that there is."""
+    rows = [pair for one in counted.values() for pair in pairs(one.result.rows)]
+    chosen = [pair for pair in rows if pair[0].scenario == change.primary] or rows
+    return waterfall(*chosen[0]) if chosen else None
 
 
 def _equality(change: Change, part: Part, progress: Progress) -> EqualityFinding:

@@ -1,4 +1,4 @@
-"""Plots by matplotlib: readable at the width of a comment, in grey, and on dark pages (the ground is white)."""
+"""Paired ratios with their intervals, floor and control, by matplotlib."""
 
 from __future__ import annotations
 
@@ -6,25 +6,21 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-import matplotlib as mpl
-
-mpl.use("Agg")
-
-from matplotlib import pyplot as plt
 from matplotlib.axes import Axes
 
+from gdnbench.report import plotting
 from gdnbench.values.metrics import ITL, OUTPUT_THROUGHPUT, TPOT, TTFT
 from gdnbench.values.serving import ServeResult
 from gdnbench.values.verdicts import Judgement, StepResult, Verdict
 
 MARKERS = {
-    Verdict.IMPROVED: ("v", "#0b6e3c"),
-    Verdict.REGRESSED: ("^", "#b3261e"),
-    Verdict.SAME: ("s", "#444444"),
+    Verdict.IMPROVED: ("v", plotting.BETTER),
+    Verdict.REGRESSED: ("^", plotting.WORSE),
+    Verdict.SAME: ("s", plotting.NEUTRAL),
     Verdict.UNKNOWN: ("o", "#8a6d00"),
     Verdict.INVALID: ("x", "#000000"),
 }
-CONTROL = ("D", "#7a7a7a")
+CONTROL = ("D", plotting.CONTROL)
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +67,7 @@ def serving_ratios(result: ServeResult, title: str, path: Path) -> None:
 def _draw(lines: Sequence[Line], floor: float, what: str, title: str, path: Path) -> None:
     """Lines that have a ratio, the first on top; written aside first."""
     lines = [line for line in lines if line.judgement.ratio is not None]
-    figure, axes = plt.subplots(figsize=(8, 1.6 + 0.3 * len(lines)), layout="constrained")
+    figure, axes = plotting.begin(1.6 + 0.3 * len(lines), title)
     places = list(range(len(lines)))[::-1]
     for place, line in zip(places, lines, strict=True):
         _draw_line(axes, place, line)
@@ -80,7 +76,6 @@ def _draw(lines: Sequence[Line], floor: float, what: str, title: str, path: Path
     axes.set_yticks(places, [line.name for line in lines], fontsize=9)
     axes.set_ylim(-0.7, len(places) - 0.3)
     axes.set_xlabel(what, fontsize=9)
-    figure.suptitle(title, fontsize=11, x=0.01, ha="left")
     labels = {line.marker: "control (A/A)" if line.control else line.judgement.verdict.value for line in lines}
     by_control = sorted(labels, key=lambda marker: marker == CONTROL)
     handles = [
@@ -88,12 +83,7 @@ def _draw(lines: Sequence[Line], floor: float, what: str, title: str, path: Path
         for marker in by_control
     ]
     figure.legend(handles=handles, loc="outside lower right", ncols=max(len(handles), 1), fontsize=9, frameon=False)
-    axes.spines[["top", "right"]].set_visible(False)
-    path.parent.mkdir(parents=True, exist_ok=True)
-    aside = path.with_suffix(".partial.png")
-    figure.savefig(aside, dpi=110, metadata={"Software": None})
-    plt.close(figure)
-    aside.replace(path)
+    plotting.save(figure, path)
 
 
 def _draw_line(axes: Axes, place: int, line: Line) -> None:

@@ -9,14 +9,13 @@ from rich.console import Console
 
 from gdnbench.oracle.cache import write_aside
 from gdnbench.report.evidence import Evidence, headline, next_steps
+from gdnbench.report.html import page
 from gdnbench.report.markdown import render
 from gdnbench.report.serving_words import headline as server_headline
 
-PLOT, SERVER_PLOT = "step-time.png", "live-server.png"
-
 
 def write(evidence: Evidence, root: Path) -> Path:
-    """Write `prN/README.md`, `prN/evidence.json` and the plots under `root`; the path of the first.
+    """Write `prN/README.md`, `index.html`, `evidence.json` and the pictures beside it under `root`; the path of the first.
 
     A report that is there already is replaced, each file at once: a report tells of the last measurement.
 
@@ -25,22 +24,40 @@ def write(evidence: Evidence, root: Path) -> Path:
     """
     directory = root / f"pr{evidence.change.number}"
     directory.mkdir(parents=True, exist_ok=True)
-    title = f"{evidence.change.number}: {evidence.change.title}"
-    plot = server_plot = None
-    if evidence.step is not None:
-        from gdnbench.report.plots import step_ratios
-
-        step_ratios(evidence.step, title, directory / PLOT)
-        plot = PLOT
-    if evidence.server is not None:
-        from gdnbench.report.plots import serving_ratios
-
-        serving_ratios(evidence.server, f"{title}, in a live server", directory / SERVER_PLOT)
-        server_plot = SERVER_PLOT
+    plots = draw(evidence, directory)
     write_aside(directory / "evidence.json", json.dumps(evidence.to_json(), indent=1) + "\n")
+    write_aside(directory / "index.html", page(evidence, {place: directory / name for place, name in plots.items()}))
     report = directory / "README.md"
-    write_aside(report, render(evidence, plot, server_plot))
+    write_aside(report, render(evidence, plots))
     return report
+
+
+def draw(evidence: Evidence, directory: Path) -> dict[str, str]:
+    """The pictures that this evidence has, by their place in the report."""
+    from gdnbench.report.plot_answers import answer_flips
+    from gdnbench.report.plot_costs import cost_waterfall
+    from gdnbench.report.plot_latencies import latency_distributions
+    from gdnbench.report.plots import serving_ratios, step_ratios
+
+    title = f"{evidence.change.number}: {evidence.change.title}"
+    found = {}
+    if evidence.step is not None:
+        found["plot"] = "step-time.png"
+        step_ratios(evidence.step, title, directory / found["plot"])
+    if evidence.waterfall is not None and evidence.waterfall.falls:
+        found["cost_plot"] = "exact-costs.png"
+        cost_waterfall(evidence.waterfall, f"{title}: exact costs", directory / found["cost_plot"])
+    if evidence.server is not None:
+        found["server_plot"] = "live-server.png"
+        serving_ratios(evidence.server, f"{title}, in a live server", directory / found["server_plot"])
+        if evidence.server.distributions:
+            found["latency_plot"] = "latencies.png"
+            latencies = f"{title}: time between tokens"
+            latency_distributions(evidence.server.distributions, latencies, directory / found["latency_plot"])
+    if evidence.accuracy is not None and evidence.accuracy.rows:
+        found["flips_plot"] = "answers.png"
+        answer_flips(evidence.accuracy, f"{title}: answers that changed", directory / found["flips_plot"])
+    return found
 
 
 def say(evidence: Evidence, report: Path, as_json: bool) -> None:

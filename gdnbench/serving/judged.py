@@ -10,6 +10,7 @@ from gdnbench.campaign.turns import AFTER, BEFORE
 from gdnbench.serving.judging.budget import budget_caveats
 from gdnbench.serving.judging.builds import build_findings, coverage
 from gdnbench.serving.judging.caveats import caveats
+from gdnbench.serving.judging.distributions import distributions
 from gdnbench.serving.judging.figures import ACCEPTANCE, FIGURES, Figure, alone, measured, samples
 from gdnbench.serving.judging.findings import together
 from gdnbench.serving.judging.requests import request_findings
@@ -77,6 +78,7 @@ def judge_serving(plan: ServePlan, launches: Sequence[ServeLaunch]) -> ServeResu
             *text_caveats(plan, launches),
             *caveats(plan, launches),
         ),
+        distributions=distributions(plan, launches),
     )
 
 

@@ -78,6 +78,7 @@ class Pooled:
         metric: `ttft`, `tpot`, `itl` or `e2el`.
         samples: how many.
         p99_ms, max_ms: milliseconds.
+        quantiles_ms: percentiles 0 to 100; empty in recordings of older versions.
     """
 
     role: str
@@ -86,6 +87,7 @@ class Pooled:
     samples: int
     p99_ms: float
     max_ms: float
+    quantiles_ms: tuple[float, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -215,7 +217,9 @@ class ServeLaunch:
             values["servers"] = tuple(ServerFacts.from_json(one) for one in data["servers"])
             values["load"] = LoadFacts(**{**data["load"], "cores": _cores(data["load"])})
             values["blocks"] = tuple(_block(one) for one in data["blocks"])
-            values["pooled"] = tuple(Pooled(**one) for one in data["pooled"])
+            values["pooled"] = tuple(
+                Pooled(**{**one, "quantiles_ms": tuple(one.get("quantiles_ms", ()))}) for one in data["pooled"]
+            )
             values["coverage"] = {
                 role: tuple(Builds.from_json(one) for one in builds) for role, builds in data["coverage"].items()
             }

@@ -94,7 +94,7 @@ class Session:
     def pooled(self) -> tuple[Pooled, ...]:
         """The samples of all blocks of a side together."""
         return tuple(
-            Pooled(role, concurrency, metric, len(values), percentile(values, 99), max(values))
+            _pooled(role, concurrency, metric, values)
             for (role, concurrency, metric), values in self._samples.items()
             if values
         )
@@ -163,6 +163,12 @@ def _block(role: str, load: Load, number: int, started: float, reply: BlockReply
     )
 
 
+def _pooled(role: str, concurrency: int, metric: str, values: Sequence[float]) -> Pooled:
+    in_order = sorted(values)
+    quantiles = tuple(round(percentile(in_order, percent), 4) for percent in range(101))
+    return Pooled(role, concurrency, metric, len(values), percentile(in_order, 99), in_order[-1], quantiles)
+
+
 def requests_of(load: Load, available: int, seed: str) -> list[list[int]]:
     """The requests of each round: a shuffled walk over those there are, again from the start when they run out."""
     order = list(range(available))
@@ -171,9 +177,8 @@ def requests_of(load: Load, available: int, seed: str) -> list[list[int]]:
     return [[next(walk) for _ in range(load.requests)] for _ in range(load.rounds)]
 
 
-def percentile(values: Sequence[float], percent: float) -> float:
-    """As vLLM's benchmark takes it: linear between neighbours."""
-    in_order = sorted(values)
+def percentile(in_order: Sequence[float], percent: float) -> float:
+    """Of sorted values, as vLLM's benchmark takes it: linear between neighbours."""
     place = (len(in_order) - 1) * percent / 100
     low = int(place)
     high = min(low + 1, len(in_order) - 1)

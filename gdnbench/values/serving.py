@@ -186,6 +186,19 @@ class ServeIdentity:
 
 
 @dataclass(frozen=True, slots=True)
+class Distribution:
+    """How the samples of a latency lie on one side: percentiles 0 to 100, milliseconds, each the median of launches."""
+
+    concurrency: int
+    role: str
+    metric: str
+    quantiles_ms: tuple[float, ...]
+
+    def to_json(self) -> Json:
+        return {**asdict(self), "quantiles_ms": list(self.quantiles_ms)}
+
+
+@dataclass(frozen=True, slots=True)
 class ServeResult:
     """A judged campaign.
 
@@ -194,6 +207,7 @@ class ServeResult:
         controls: the same code against itself in the same launches, for each row; empty where there was none.
         invalid: what is wrong; a row that it spoils keeps its figures and has the verdict `invalid`.
         warnings: what a reader must know beside the rows' own.
+        distributions: of inter-token latency; empty where recordings do not have them.
     """
 
     identity: ServeIdentity
@@ -203,6 +217,7 @@ class ServeResult:
     coverage: Coverage
     invalid: tuple[Fault, ...]
     warnings: tuple[Caveat, ...] = field(default=())
+    distributions: tuple[Distribution, ...] = field(default=())
 
     @property
     def verdict(self) -> Verdict:
@@ -247,6 +262,7 @@ class ServeResult:
             "controls": [row.to_json() for row in self.controls],
             "smallest_detectable": {str(key): finite(value) for key, value in self.smallest_detectable.items()},
             "warnings": [caveat.to_json() for caveat in self.warnings],
+            "distributions": [one.to_json() for one in self.distributions],
             "identity": self.identity.to_json(),
         }
 

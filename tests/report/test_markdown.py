@@ -71,7 +71,7 @@ def golden(name, text):
 
 
 def test_a_measured_improvement():
-    golden("a-measured-improvement.md", render(evidence(), "step-time.png"))
+    golden("a-measured-improvement.md", render(evidence(), {"plot": "step-time.png"}))
 
 
 def test_metadata_that_differs_makes_the_report_invalid():
@@ -79,7 +79,7 @@ def test_metadata_that_differs_makes_the_report_invalid():
     report = evidence(equality=(broken,))
     assert report.verdict is Verdict.INVALID
     assert headline(report).startswith("invalid: metadata of 51913 differs in 3 scenarios")
-    golden("metadata-that-differs.md", render(report, None))
+    golden("metadata-that-differs.md", render(report, {}))
 
 
 def test_metadata_that_is_meant_to_differ_does_not():
@@ -106,7 +106,7 @@ def test_hostile_text_is_inert():
         environment={"torch": hostile, "machine": hostile},
         warnings=(Caveat("hostile", hostile, hostile),),
     )
-    text = render(report, None)
+    text = render(report, {})
     assert "<script>" not in text
     assert "\x1b" not in text
     assert all(line.count(" | ") <= 9 for line in text.splitlines())
@@ -148,7 +148,9 @@ def test_a_live_server_stands_beside_the_step():
     assert headline(report).endswith(
         "; in a live server tok/s is same within 1 % at concurrency 1 and same within 1 % at 16"
     )
-    golden("a-live-server-beside-the-step.md", render(report, "step-time.png", "live-server.png"))
+    golden(
+        "a-live-server-beside-the-step.md", render(report, {"plot": "step-time.png", "server_plot": "live-server.png"})
+    )
 
 
 def test_an_invalid_server_makes_the_report_invalid_and_says_why():
@@ -157,7 +159,9 @@ def test_an_invalid_server_makes_the_report_invalid_and_says_why():
     text = headline(report)
     assert text.startswith("invalid: the campaign in a live server is invalid: launch 2, concurrency 1, ")
     assert "without a server: improved: the metadata of one step" in text
-    golden("a-live-server-that-is-invalid.md", render(report, "step-time.png", "live-server.png"))
+    golden(
+        "a-live-server-that-is-invalid.md", render(report, {"plot": "step-time.png", "server_plot": "live-server.png"})
+    )
     assert any("read the log of the launch" in step for step in next_steps(report))
 
 
@@ -196,7 +200,7 @@ def test_a_server_with_too_few_launches_asks_for_more():
 
 
 def test_a_report_without_a_server_says_so():
-    assert "- live server: not measured here." in render(evidence(), None)
+    assert "| live server | not judged |  |  |  | not measured here |" in render(evidence(), {})
     assert evidence().to_json()["server"] is None
     data = evidence(server=served()).to_json()["server"]
     assert data["verdict"] == "same" and data["identity"]["runner"]["after"] == "V1"
@@ -205,7 +209,7 @@ def test_a_report_without_a_server_says_so():
 def test_hostile_lines_of_a_servers_log_are_inert():
     asked, line = plan(), "<script>compile</script> | `x` **y**"
     launches = [replace(one, servers=(replace(one.servers[0], notes=(line,)),)) for one in campaign(asked)]
-    text = render(evidence(server=judge_serving(asked, launches)), None, None)
+    text = render(evidence(server=judge_serving(asked, launches)), {})
     assert "<script>" not in text and "&lt;script&gt;compile" in text
 
 
@@ -219,7 +223,7 @@ def test_the_servers_plot_is_written_whole(tmp_path):
 def test_a_report_is_written_with_its_plots(tmp_path):
     report = write(evidence(server=served()), tmp_path)
     assert sorted(path.name for path in report.parent.iterdir()) == [
-        "README.md", "evidence.json", "live-server.png", "step-time.png",
+        "README.md", "evidence.json", "index.html", "live-server.png", "step-time.png",
     ]  # fmt: skip
     assert "](live-server.png)" in report.read_text("utf-8")
 
@@ -264,7 +268,7 @@ def test_answers_beside_the_step():
     report = evidence(accuracy=answered())
     assert report.verdict is Verdict.IMPROVED
     assert "accuracy is same (86.7 % -> 87.0 % of 300 answers right)" in headline(report)
-    golden("answers-beside-the-step.md", render(report, None))
+    golden("answers-beside-the-step.md", render(report, {}))
 
 
 def test_a_faster_step_with_worse_answers_is_headlined_as_regressed():

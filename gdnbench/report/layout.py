@@ -1,0 +1,93 @@
+"""What the Markdown and the HTML form of an evidence report both lay out: one model, two templates."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gdnbench.report import accuracy_words
+from gdnbench.report import serving_words as words
+from gdnbench.report.costs import count_change, pairs
+from gdnbench.report.evidence import Evidence, headline, next_steps
+from gdnbench.report.numbers import change, figure, interval, share
+from gdnbench.report.summary import levels
+from gdnbench.values.metrics import COST_METRICS
+from gdnbench.values.serving import ServeResult, ServeRow
+from gdnbench.values.verdicts import StepRow
+
+PLOTS = ("plot", "cost_plot", "server_plot", "latency_plot", "flips_plot")
+"""The places for pictures, by the names that templates have for them."""
+
+
+def filters() -> dict[str, Callable[..., Any]]:
+    """What templates format figures with."""
+    return {
+        "us": _us,
+        "change": change,
+        "interval": interval,
+        "share": share,
+        "figure": figure,
+        "pairs": pairs,
+        "counts": lambda sides: count_change(*sides),
+    }
+
+
+def parts(evidence: Evidence) -> dict[str, Any]:
+    """Everything that a template lays out, pictures aside."""
+    return {
+        "change": evidence.change,
+        "headline": headline(evidence),
+        "verdict": evidence.verdict.value,
+        "levels": levels(evidence),
+        "device": evidence.device,
+        "equality": evidence.equality,
+        "costs": evidence.costs,
+        "tags": [metric.tag for metric in COST_METRICS],
+        "step": evidence.step,
+        "step_rows": [] if evidence.step is None else sorted(evidence.step.rows, key=_primary_first),
+        "server": None if evidence.server is None else _server(evidence.server),
+        "accuracy": evidence.accuracy,
+        "points": accuracy_words,
+        "claims": evidence.claims,
+        "warnings": evidence.warnings,
+        "next": next_steps(evidence),
+        "environment": evidence.environment,
+    }
+
+
+def _server(result: ServeResult) -> dict[str, Any]:
+    """What the section about the live server lays out."""
+    notes = words.Footnotes()
+
+    def line(row: ServeRow) -> dict[str, Any]:
+        marks = notes.marks(words.row_notes(row))
+        return {"row": row, "name": words.name(row), "control": result.control(row), "marks": marks}
+
+    primary = [line(row) for row in result.rows if row.primary]
+    others = [line(row) for row in result.rows if not row.primary]
+    notes.marks([words.caveat(one) for one in result.warnings])
+    return {
+        "result": result,
+        "setting": words.setting(result.identity),
+        "flags": " ".join(result.identity.flags),
+        "load": words.load(result.identity),
+        "method": words.METHODS[result.identity.method],
+        "control": words.control(result),
+        "primary": primary,
+        "others": others,
+        "notes": notes.numbers,
+        "coverage": words.coverage(result),
+        "kinds": words.kinds(result.coverage),
+        "sees": words.sees(result),
+        "split": words.SPLIT,
+        "change": words.CHANGE,
+        "definitions": words.DEFINITIONS,
+    }
+
+
+def _primary_first(row: StepRow) -> bool:
+    return not row.primary
+
+
+def _us(value: float | None) -> str:
+    return "" if value is None else f"{value:.1f}"

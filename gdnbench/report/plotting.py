@@ -1,0 +1,34 @@
+"""What all plots share: matplotlib without a screen, readable in grey and on dark pages, written aside and renamed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib as mpl
+
+mpl.use("Agg")
+
+from matplotlib import pyplot as plt
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+
+BETTER, WORSE, NEUTRAL, CONTROL = "#0b6e3c", "#b3261e", "#444444", "#7a7a7a"
+WIDTH = 8.0
+"""Inches; at 110 dots an inch about the width of a comment."""
+
+
+def begin(height: float, title: str) -> tuple[Figure, Axes]:
+    """A figure with one plot in it."""
+    figure, axes = plt.subplots(figsize=(WIDTH, height), layout="constrained")
+    figure.suptitle(title, fontsize=11, x=0.01, ha="left")
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def save(figure: Figure, path: Path) -> None:
+    """Write it whole under its name."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    aside = path.with_suffix(".partial.png")
+    figure.savefig(aside, dpi=110, metadata={"Software": None})
+    plt.close(figure)
+    aside.replace(path)
