@@ -82,6 +82,8 @@ def fault_table(
     if not server:
         return FaultTable(tuple(rows), tuple(sound), {})
     place = root or new_directory({"": "all"}, "faults")
+    if (place / "plan.json").is_file():
+        place = place.parent  # one of its campaigns was named, which is what an interrupted one names
     answers = _ask(limit, place, told)
     rows = [_with_answers(row, answers) for row in rows]
     rows.append(_judged(NGRAM_ROW, answers[PLAIN][SOUND], answers[NGRAM][f"vllm@{NGRAM_RELEASE}"]))

@@ -34,6 +34,7 @@ ADVICE: Mapping[str, str] = {
     "tokens": "begin a new campaign: one dataset, tokenizer and seed for both sides",
     "no_samples": "see that answers stream, and have more than one token",
     "impossible": "measure again: clocks or counters of the load generator disagree",
+    "at_once": "keep other work off the load generator's core, and measure again",
     "inconsistent": "measure again: these figures are not those of one run",
     "sampling": "begin a new campaign: one sampling for all launches",
     "release": "serve both sides by one release: --release",

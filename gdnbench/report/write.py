@@ -15,7 +15,7 @@ from gdnbench.report.serving_words import headline as server_headline
 
 
 def write(evidence: Evidence, root: Path) -> Path:
-    """Write `prN/README.md`, `index.html`, `evidence.json` and the pictures beside it under `root`; the path of the first.
+    """Write `prN/README.md`, `index.html`, `evidence.json` and the pictures under `root`; the path of the first.
 
     A report that is there already is replaced, each file at once: a report tells of the last measurement.
 

@@ -6,13 +6,13 @@ from dataclasses import replace
 from html.parser import HTMLParser
 
 import pytest
+from test_markdown import answered, counts, evidence, served
 
 from gdnbench.report.html import page
 from gdnbench.report.waterfall import Fall, Waterfall, waterfall
 from gdnbench.report.write import draw, write
 from gdnbench.values.serving import Distribution
 from gdnbench.values.verdicts import Caveat, CostRow
-from test_markdown import answered, counts, evidence, served
 
 HOSTILE = "<script>alert(1)</script>\"'><img src=x onerror=alert(2)> | `x`"
 VOID = {"meta", "link", "img", "br"}

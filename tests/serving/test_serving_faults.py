@@ -376,6 +376,19 @@ def test_an_impossible_latency_spoils_its_own_rows(changes, code, metric, says):
     assert result.verdict is Verdict.INVALID, "a campaign with a fault never passes"
 
 
+def test_one_block_whose_answers_came_all_at_once_is_a_caveat_and_many_are_a_fault():
+    result = judge_serving(SWITCH, figures(SWITCH, median_tpot_ms=-3.9e-06))
+    assert not result.invalid
+    (caveat,) = [one for one in result.warnings if one.code == "at_once"]
+    assert caveat.message.startswith("in 1 of ")
+
+    def all_at_once(block):
+        return replace(block, figures={**block.figures, "median_tpot_ms": 2e-07}) if block.round == 0 else block
+
+    faults = judge_serving(SWITCH, with_blocks(campaign(SWITCH), all_at_once)).invalid
+    assert {(fault.code, fault.metrics) for fault in faults} == {("at_once", ("tpot", "itl"))}
+
+
 def test_a_latency_without_samples_is_a_fault_and_one_without_a_percentile_too():
     def without(block):
         return replace(block, samples={**block.samples, "itl": 0}) if at(block) else block

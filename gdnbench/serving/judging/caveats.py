@@ -7,7 +7,7 @@ from statistics import mean, median
 
 from gdnbench.campaign.turns import AFTER, BEFORE
 from gdnbench.serving.judging.builds import promises
-from gdnbench.serving.judging.rounds import blocks_of, one_token, rounds
+from gdnbench.serving.judging.rounds import at_once, blocks_of, one_token, rounds
 from gdnbench.serving.judging.sameness import is_compilation, server_of, sides_are_releases, started
 from gdnbench.serving.plan import ServePlan
 from gdnbench.serving.records import Block, ServeLaunch
@@ -22,11 +22,22 @@ vary by a few percent."""
 def caveats(plan: ServePlan, launches: Sequence[ServeLaunch]) -> Iterator[Caveat]:
     """All of them, but for those of the split and of the texts."""
     yield from _slow_start(plan, launches)
+    yield from _all_at_once(launches)
     yield from _order(launches)
     yield from _servers(plan, launches)
     yield from _one_token_requests(plan, launches)
     yield from _workload(launches[0])
     yield from _environment(launches)
+
+
+def _all_at_once(launches: Sequence[ServeLaunch]) -> Iterator[Caveat]:
+    blocks = [block for launch in launches for block in launch.blocks]
+    count = sum(at_once(block) for block in blocks)
+    if count:
+        what = (
+            f"in {count:,} of {len(blocks):,} blocks answers came all at once; their times between tokens are left out"
+        )
+        yield Caveat("at_once", what, "keep other work off the load generator's core")
 
 
 def _slow_start(plan: ServePlan, launches: Sequence[ServeLaunch]) -> Iterator[Caveat]:

@@ -21,7 +21,7 @@ from statistics import fmean, median
 
 from gdnbench.campaign.turns import AFTER, BEFORE, CONTROL
 from gdnbench.serving.judging.pace import identical_pairs, log_pace, slope, steadiness
-from gdnbench.serving.judging.rounds import Round, blocks_of, rounds
+from gdnbench.serving.judging.rounds import NO_TIME_MS, Round, blocks_of, rounds
 from gdnbench.serving.plan import ServePlan
 from gdnbench.serving.records import Block, ServeLaunch
 from gdnbench.stats.median import centre
@@ -49,7 +49,8 @@ class Figure:
     def of(self, block: Block) -> float | None:
         """A block's own figure; None where there is none that could be divided by."""
         value = block.figures.get(self.key)
-        return value if value is not None and math.isfinite(value) and value > 0 else None
+        least = NO_TIME_MS if self.metric in LATENCIES else 0.0
+        return value if value is not None and math.isfinite(value) and value > least else None
 
 
 ACCEPTANCE = Figure(ACCEPTANCE_LENGTH, "mean")

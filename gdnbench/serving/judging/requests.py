@@ -7,6 +7,7 @@ output_tokens       other than asked for, though the end of sequence is ignored
 prompts, tokens     in one round the sides had other prompts, or other totals of tokens
 no_samples          a latency has no sample, though there were tokens to take it from
 impossible          a figure is negative, zero or not finite
+at_once             many answers came all at once: no time between tokens was seen
 inconsistent        figures of one block contradict each other
 """
 
@@ -17,14 +18,16 @@ from collections.abc import Callable, Iterator, Sequence
 
 from gdnbench.campaign.turns import BEFORE
 from gdnbench.serving.judging.findings import Finding
-from gdnbench.serving.judging.rounds import blocks_of, rounds, where
+from gdnbench.serving.judging.rounds import at_once, blocks_of, rounds, where
 from gdnbench.serving.plan import ServePlan
 from gdnbench.serving.records import Block, LoadFacts, ServeLaunch
-from gdnbench.values.metrics import E2EL, LATENCIES, THROUGHPUTS, TTFT, Metric
+from gdnbench.values.metrics import E2EL, ITL, LATENCIES, THROUGHPUTS, TPOT, TTFT, Metric
 
 ROUNDING = 0.01
 """Between figures of one block that must agree: printed ones are rounded."""
 IN_FLIGHT = 1.05
+MOST_AT_ONCE = 0.01
+"""Share of blocks whose answers may come all at once; they say nothing of the time between tokens, and are left out."""
 
 
 def request_findings(plan: ServePlan, launches: Sequence[ServeLaunch]) -> Iterator[Finding]:
@@ -39,10 +42,23 @@ def request_findings(plan: ServePlan, launches: Sequence[ServeLaunch]) -> Iterat
     for launch in launches:
         for block in launch.blocks:
             for metric in LATENCIES:
+                if metric in (TPOT, ITL) and at_once(block):
+                    continue
                 if found := _latency(block, metric):
                     code, what = found
                     yield Finding(code, where(launch.number, block), what, block.concurrency, (metric.tag,))
         yield from _unpooled(launch)
+    yield from _all_at_once(plan, launches)
+
+
+def _all_at_once(plan: ServePlan, launches: Sequence[ServeLaunch]) -> Iterator[Finding]:
+    for load in plan.loads:
+        blocks = [(one.number, block) for one in launches for block in blocks_of(one, load.concurrency)]
+        found = [(number, block) for number, block in blocks if at_once(block)]
+        if len(found) > MOST_AT_ONCE * len(blocks):
+            number, block = found[0]
+            what = f"answers came all at once, as in {len(found):,} of {len(blocks):,} blocks: the client stood still"
+            yield Finding("at_once", where(number, block), what, load.concurrency, (TPOT.tag, ITL.tag))
 
 
 def _missing_blocks(plan: ServePlan, launches: Sequence[ServeLaunch]) -> Iterator[Finding]:

@@ -7,6 +7,9 @@ from dataclasses import dataclass
 
 from gdnbench.serving.records import Block, ServeLaunch
 
+NO_TIME_MS = 1e-3
+"""Less is no time between tokens but the rounding of clocks: an answer that came all at once."""
+
 
 @dataclass(frozen=True, slots=True)
 class Round:
@@ -46,3 +49,10 @@ def one_token(launches: Sequence[ServeLaunch], concurrency: int) -> bool:
     """Whether no request had a second token, so that there is no time between tokens."""
     blocks = [block for launch in launches for block in blocks_of(launch, concurrency)]
     return all(block.output_tokens <= block.completed for block in blocks)
+
+
+def at_once(block: Block) -> bool:
+    """Whether answers came all at once, so that the client saw no time between their tokens: it, or what lies between
+    it and the server, stood still meanwhile."""
+    names = (f"{statistic}_{tag}_ms" for tag in ("tpot", "itl") for statistic in ("mean", "median", "p99"))
+    return any(value and abs(value) < NO_TIME_MS for value in map(block.figures.get, names))
