@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # The set-up that figures are measured with. Without it, pip would take the newest torch that fits.
 TORCH ?= torch==2.13.0
 
-.PHONY: help setup bench test test-slow lint format asv vllm conform bench-self gpu-check accept accept-step accept-server clean
+.PHONY: help setup bench test test-slow lint format asv vllm conform bench-self gpu-check accept accept-step accept-server accept-answers clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -55,23 +55,33 @@ bench-self: $(READY) ## how well this machine can judge: false alarms, power, sm
 gpu-check: ## costs, step time and the trace's self-check on a GPU, with torch and NumPy alone: at most 8 minutes
 	@$(PYTHON) -m gdnbench.campaign.gpu_check --out reports/gpu || [ $$? -eq 4 ]
 
-accept: accept-step accept-server ## everything that the acceptance of any part names
+accept: accept-step accept-server accept-answers ## everything that the acceptance of any part names
 
-accept-server: $(READY) vllm bench lint ## that of the live server: about 2 hours
+accept-server: $(READY) vllm bench lint ## that of the live server: about 3 hours
 	@$(BIN)/python -m pytest -q tests/serving tests/plugin tests/workloads tests/cli -m "slow or thorough or not slow"
 	@mkdir -p build/records
-	@for n in 1 2 3; do \
-	  $(BIN)/gdnbench serve pr51913.after pr51913.after --fail-on regressed,improved,invalid \
-	    --keep build/records/identical-$$n-$$(date +%s).json.gz || exit 1; \
-	  $(BIN)/gdnbench serve pr51913.after pr51913.after+100us --json --fail-on none \
-	    --keep build/records/handicap-$$n-$$(date +%s).json.gz > build/handicap.json || exit 1; \
+	@for n in 1 2 3; do for concurrency in 1 16; do \
+	  $(BIN)/gdnbench serve pr51913.after pr51913.after --concurrency $$concurrency \
+	    --fail-on regressed,improved,invalid --keep build/records/identical-$$n-c$$concurrency-$$(date +%s).json.gz || exit 1; \
+	  $(BIN)/gdnbench serve pr51913.after pr51913.after+100us --concurrency $$concurrency --json --fail-on none \
+	    --keep build/records/handicap-$$n-c$$concurrency-$$(date +%s).json.gz > build/handicap.json || exit 1; \
 	  $(BIN)/python -c 'import json; found = json.load(open("build/handicap.json")); print(found["headline"]); \
 	    assert all(row["verdict"] == "regressed" for row in found["rows"] if row["primary"])' || exit 1; \
-	done
+	done; done
+	@$(BIN)/gdnbench serve vllm@0.29.0 vllm@0.29.0 --observation --concurrency 1
 	@$(BIN)/gdnbench serve pr51913.before pr51913.after
 	@$(BIN)/gdnbench serve pr52078.before pr52078.after --speculative mtp
 	@$(BIN)/gdnbench serve pr52078.before pr52078.after --launches 1 --concurrency 1; test $$? -eq 1
 	@$(BIN)/gdnbench serve vllm@0.30.0 vllm@0.31.0 --launches 3 --fail-on invalid
+
+# GSM8K names a directory with gsm8k's test.jsonl and train.jsonl; without it they are fetched.
+accept-answers: $(READY) vllm lint ## that of accuracy: about 45 minutes
+	@$(BIN)/python -m pytest -q tests/accuracy tests/cli/test_accuracy_command.py -m "slow or thorough or not slow"
+	@$(BIN)/gdnbench accuracy pr51913.before pr51913.after --limit 300
+	@$(BIN)/gdnbench accuracy pr51913.before pr51913.after
+	@test -n "$(GSM8K)" || $(BIN)/gdnbench data fetch gsm8k
+	@$(BIN)/gdnbench accuracy pr51913.before pr51913.after --task gsm8k --limit 100 $(if $(GSM8K),--data $(GSM8K))
+	@$(BIN)/gdnbench faults
 
 accept-step: $(READY) vllm bench lint asv ## that of the step: about 70 minutes
 	@$(BIN)/python -m pytest -q -m "slow or not slow"
