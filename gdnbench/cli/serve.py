@@ -57,7 +57,8 @@ def serve(
         list[str] | None, typer.Option(help="One more argument of the server; may be repeated.")
     ] = None,
     observation: Annotated[
-        bool, typer.Option("--observation", help="What watching costs: builds of side B alone are counted and timed.")
+        bool,
+        typer.Option("--observation", help="What observing builds costs: A is observed in every third step."),
     ] = False,
     keep: Annotated[Path | None, typer.Option(help="Write the whole campaign to this new file (.json.gz).")] = None,
     recording: Annotated[Path | None, typer.Option(help="Judge a campaign that --keep wrote; measure nothing.")] = None,
@@ -114,6 +115,13 @@ def serve(
         judged_plan, place = journal.plan, journal.directory
         if keep is not None:
             save(judged_plan, found, keep)
+    if judged_plan.observation:
+        from gdnbench.report.observation import print_observation
+        from gdnbench.serving.judging.observation import judge_observation
+
+        cost = judge_observation(judged_plan, found)
+        print_observation(judged_plan, cost, place, as_json=json)
+        return exits.status_of([cost.judgement.verdict], failing)
     result = judge_serving(judged_plan, found)
     (print_json if json else print_tables)(judged_plan, found, result, place)
     return exits.status_of([result.verdict, *(row.judgement.verdict for row in result.primary)], failing)

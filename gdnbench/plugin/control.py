@@ -94,7 +94,9 @@ class Control:
 
     # The harness's side
 
-    def command(self, role: str, block: int, *, observe: bool = True, compare: bool = False) -> None:
+    def command(
+        self, role: str, block: int, *, observe: bool = True, compare: bool = False, alternate: bool = False
+    ) -> None:
         """From the next step on a side builds, stamped with a block. Only while the engine is idle: see `Snapshot`.
 
         Before the first command the server's own builder runs, uncounted.
@@ -105,12 +107,14 @@ class Control:
             observe: whether builds are counted and timed; steps always are.
             compare: whether `before` and `after` both build and are held against each other; nothing is timed then,
                 and the role is `before`.
+            alternate: whether builds are observed in every third step alone, and steps timed by their place among the
+                three: what observing costs shows between neighbours, whatever the machine does meanwhile.
         """
         if not 0 <= block < layout.MOST_BLOCKS:
             raise ValueError(f"block {block} does not fit a command")
         if compare and (role != BEFORE or AFTER not in self.roles):
             raise ValueError("what is compared is the side before with the side after")
-        self.words[layout.COMMAND] = layout.command_word(self.roles.index(role), block, observe, compare)
+        self.words[layout.COMMAND] = layout.command_word(self.roles.index(role), block, observe, compare, alternate)
 
     def snapshot(self) -> Snapshot:
         """What has been counted up to now."""

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from gdnbench.values.coverage import Kind
 
-MAGIC = 0x6764_6E62_656E_6302
+MAGIC = 0x6764_6E62_656E_6303
 """The first word; its last byte is the version of this layout."""
 
 # Words of the head
@@ -27,7 +27,11 @@ BEGUN, ENDED, BUILT, MIXED, STRAYED, OUTSIDE, STAMPED, COMPARED, DIFFERENT, FIEL
 """Steps begun, ended, that built, mixed; builds of mixed steps, outside of a step, stamped with BLOCK; builds compared,
 those in which some field differed, and these fields, a bit for each; nanoseconds of the loop at a step's begin, and how
 often it ran."""
-CELLS = 16
+PHASES, PHASE_AT = 3, 12
+"""Where observation takes turns from step to step: for each phase its steps, and the sum of the logarithms of their
+nanoseconds in units of 1 / LOG_UNITS. In phase 0 builds are observed, in the others not."""
+LOG_UNITS = 1_000_000
+CELLS = 20
 """For each kind of step, unstaged and staged: nanoseconds in all, then the histogram."""
 
 BUCKETS = 512
@@ -41,7 +45,7 @@ ROLES_AT = 20480 // 8
 MOST_ROLES = 8
 
 # The command: who builds, in which block, watched or not; one word, so that it changes in one store.
-OBSERVE, COMPARE = 1 << 8, 1 << 9
+OBSERVE, COMPARE, ALTERNATE = 1 << 8, 1 << 9, 1 << 10
 BLOCK_SHIFT = 16
 MOST_BLOCKS = 1 << 40
 NOBODY = 0xFF
@@ -63,9 +67,10 @@ def file_size(roles: int) -> int:
     return 8 * role_at(roles + 1)
 
 
-def command_word(role: int, block: int, observe: bool, compare: bool) -> int:
+def command_word(role: int, block: int, observe: bool, compare: bool, alternate: bool = False) -> int:
     """One command."""
-    return role | (OBSERVE if observe else 0) | (COMPARE if compare else 0) | block << BLOCK_SHIFT
+    how = (OBSERVE if observe else 0) | (COMPARE if compare else 0) | (ALTERNATE if alternate else 0)
+    return role | how | block << BLOCK_SHIFT
 
 
 def text_word(place: int, length: int) -> int:

@@ -13,6 +13,19 @@ from gdnbench.plugin import layout
 from gdnbench.values.coverage import Builds, Kind
 
 
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """Steps at one place among three.
+
+    Attributes:
+        steps: how many.
+        log_ns: the sum of the logarithms of their nanoseconds.
+    """
+
+    steps: int
+    log_ns: float
+
+
 @dataclass(frozen=True)
 class Snapshot:
     """A copy of a control file.
@@ -113,6 +126,13 @@ class Snapshot:
     def outside_builds(self) -> int:
         """Builds outside of a step: profile runs, captures."""
         return self._total(layout.OUTSIDE)
+
+    @property
+    def phases(self) -> tuple[Phase, ...]:
+        """Steps in which observation took turns, by phase: observed, and twice not; empty if it never did."""
+        totals = [self._total(layout.PHASE_AT + word) for word in range(2 * layout.PHASES)]
+        pairs = zip(totals[::2], totals[1::2], strict=True)
+        return tuple(Phase(steps, total / layout.LOG_UNITS) for steps, total in pairs) if totals[0] else ()
 
     # Observed builds
 

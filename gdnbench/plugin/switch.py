@@ -45,7 +45,9 @@ class Switch:
     """
 
     __slots__ = (
+        "_alternates",
         "_base",
+        "_began",
         "_built",
         "_command",
         "_commands",
@@ -55,6 +57,7 @@ class Switch:
         "_in_step",
         "_known",
         "_observes",
+        "_phase",
         "_roles",
         "_side",
         "_words",
@@ -67,7 +70,8 @@ class Switch:
         self._forget = forget
         self._known: set[Any] = set()
         self._in_step = False
-        self._built = 0
+        self._built = self._phase = self._began = 0
+        self._alternates = self._observes = False
         self._side = -1
         self._latch(self._commands[layout.COMMAND])
 
@@ -84,11 +88,14 @@ class Switch:
         words[self._base + layout.BEGUN] += 1
         self._built = 0
         self._in_step = True
-        started = perf_counter_ns()
+        self._began = started = perf_counter_ns()
         for _ in PACE:
             pass
         words[self._base + layout.PACED] += perf_counter_ns() - started
         words[self._base + layout.PACES] += 1
+        if self._alternates:
+            self._phase = (self._phase + 1) % layout.PHASES
+            self._observes = self._phase == 0
 
     def end(self) -> None:
         """A step has come back."""
@@ -98,6 +105,10 @@ class Switch:
         if built := self._built:
             words[base + layout.BUILT] += 1
             words[base + layout.STAMPED] += built
+        if self._alternates:
+            at = base + layout.PHASE_AT + 2 * self._phase
+            words[at] += 1
+            words[at + 1] += int(log(perf_counter_ns() - self._began) * layout.LOG_UNITS)
         if self._commands[layout.COMMAND] != self._command:
             words[base + layout.MIXED] += 1
             words[base + layout.STRAYED] += built
@@ -148,6 +159,7 @@ class Switch:
         self._base = layout.role_at(side)
         self._observes = bool(command & layout.OBSERVE)
         self._compares = bool(command & layout.COMPARE)
+        self._alternates = bool(command & layout.ALTERNATE)
         if side != self._side:
             self._forget()
         self._side = side

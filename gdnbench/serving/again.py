@@ -18,7 +18,7 @@ def command(plan: ServePlan) -> str:
     """A line for a shell, with `{launches}` where the number of launches belongs; what is default is left out."""
     chosen, server, asked = preset(plan.server.preset), plan.server, plan.workload
     before = plan.variants[BEFORE]
-    words = ["gdnbench", "serve", plan.sides[BEFORE], plan.sides[AFTER]]
+    words = ["gdnbench", "serve", plan.sides[BEFORE], plan.sides.get(AFTER, plan.sides[BEFORE])]
     concurrency = tuple(load.concurrency for load in plan.loads)
     options = (
         ("--concurrency", ",".join(map(str, concurrency)), concurrency != CONCURRENCY),
@@ -32,7 +32,7 @@ def command(plan: ServePlan) -> str:
         ("--dataset", asked.dataset or "", asked.dataset is not None),
         ("--output-len", str(asked.output_len), asked.output_len != chosen.output_len),
         ("--seed", str(asked.seed), asked.seed != 0),
-        ("--observation", "", bool(plan.unobserved)),
+        ("--observation", "", plan.observation),
         *((f"--server-flag={flag}", "", True) for flag in _more_flags(plan, chosen)),
     )
     for option, value, needed in options:

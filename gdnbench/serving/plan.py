@@ -92,7 +92,7 @@ class ServePlan:
         launches: fresh servers by `switch`, pairs of fresh servers by `apart`.
         server_cores, load_cores: what the engine, and the load generator with the rest of the server, are bound to;
             None to leave that to the system.
-        unobserved: roles whose builds are neither counted nor timed in blocks, to find what that costs.
+        observation: the question is what observing costs: the one side is observed in every third step alone.
     """
 
     sides: Mapping[str, str]
@@ -105,7 +105,7 @@ class ServePlan:
     launches: int
     server_cores: tuple[int, ...] | None = None
     load_cores: tuple[int, ...] | None = None
-    unobserved: tuple[str, ...] = ()
+    observation: bool = False
 
     @property
     def variants(self) -> dict[str, Variant]:
@@ -137,7 +137,6 @@ class ServePlan:
             values["workload"] = WorkloadRequest(**values["workload"])
             for name in ("server_cores", "load_cores"):
                 values[name] = None if values[name] is None else tuple(values[name])
-            values["unobserved"] = tuple(values["unobserved"])
             plan = cls(**values)
         except (KeyError, TypeError, AttributeError):
             raise UserError("the plan is damaged: keys are missing or unknown") from None

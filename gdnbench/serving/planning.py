@@ -60,7 +60,7 @@ def plan_serve(
         output_len: tokens of each answer.
         seed: of the choice and order of requests.
         flags: more arguments of the server.
-        observation: watch the builds of the after side alone, to find what watching costs.
+        observation: find what observing costs: both variants are one, and it is observed in every third step.
         quick: fewer rounds, for a first look.
 
     Raises:
@@ -79,8 +79,10 @@ def plan_serve(
     how: Method = "apart" if method == "apart" or obstacle else "switch"
     if observation and (how == "apart" or sides[0] != sides[1]):
         raise UserError("--observation compares a side with itself, by switch: give one variant twice")
-    texts = {BEFORE: str(sides[0]), AFTER: str(sides[1])}
-    if how == "switch":
+    texts = {BEFORE: str(sides[0])}
+    if not observation:
+        texts[AFTER] = str(sides[1])
+    if how == "switch" and not observation:
         texts[CONTROL] = str(sides[0])
     loads = tuple(chosen.load(c, quick) for c in sorted(set(concurrency)))
     if rounds is not None:
@@ -102,7 +104,7 @@ def plan_serve(
         launches=launches or fewest(ALPHA / len(loads)),
         server_cores=server_cores,
         load_cores=load_cores,
-        unobserved=(BEFORE, CONTROL) if observation else (),
+        observation=observation,
     )
 
 
@@ -228,5 +230,6 @@ def same_sides(plan: ServePlan, before: str | None, after: str | None) -> None:
         UserError: other sides.
     """
     for role, text in ((BEFORE, before), (AFTER, after)):
-        if text is not None and str(parse(text)) != plan.sides[role]:
-            raise UserError(f"the campaign to resume has {plan.sides[role]} as its {role} side, not {text}")
+        planned = plan.sides.get(role, plan.sides[BEFORE])
+        if text is not None and str(parse(text)) != planned:
+            raise UserError(f"the campaign to resume has {planned} as its {role} side, not {text}")

@@ -47,6 +47,8 @@ class Block:
         builds: by role, the builds that the plugin stamped with this block; None in a server without plugin.
         mixed_steps: steps in which the side changed; anything but 0 makes the launch invalid.
         pace_ns: what the fixed loop at the begin of each step took, mean; None in a server without plugin.
+        phases: where observation takes turns from step to step: of every place among three its steps, and the sum of
+            the logarithms of their nanoseconds; builds are observed in the first.
     """
 
     role: str
@@ -68,6 +70,7 @@ class Block:
     builds: Mapping[str, int] | None = None
     mixed_steps: int = 0
     pace_ns: float | None = None
+    phases: tuple[tuple[int, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,7 +237,8 @@ class ServeLaunch:
 
 def _block(data: Mapping[str, Any]) -> Block:
     acceptance = None if data["acceptance"] is None else Acceptance(**data["acceptance"])
-    return Block(**{**data, "acceptance": acceptance})
+    phases = tuple((steps, log_ns) for steps, log_ns in data.get("phases", ()))
+    return Block(**{**data, "acceptance": acceptance, "phases": phases})
 
 
 def _cores(data: Mapping[str, Any]) -> tuple[int, ...] | None:

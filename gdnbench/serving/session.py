@@ -84,7 +84,7 @@ class Session:
             self._log_before, self._before = self.server.log.stat().st_size, self.control.snapshot()
         started = time.monotonic() - self.clock
         before = self.control.snapshot()
-        reply = self._send(role, load, indices, observe=role not in self.plan.unobserved)
+        reply = self._send(role, load, indices, alternate=self.plan.observation)
         seen = self.control.snapshot().since(before)
         self.blocks.append(_block(role, load, number, started, reply, seen))
         for metric, values in reply.samples.items():
@@ -111,11 +111,11 @@ class Session:
         return tuple([line.strip()[:300] for line in lines if COMPILES.search(line)][:5])
 
     def _send(
-        self, role: str, load: Load, indices: Sequence[int], *, observe: bool = True, compare: bool = False
+        self, role: str, load: Load, indices: Sequence[int], *, compare: bool = False, alternate: bool = False
     ) -> BlockReply:
         """Switches to a side while the engine is idle, sends requests, and waits until it is idle again."""
         self._count += 1
-        self.control.command(role, self._count, observe=observe, compare=compare)
+        self.control.command(role, self._count, compare=compare, alternate=alternate)
         reply = self.load.block(
             indices, load.concurrency, f"{self.number}-{self._count}", timeout_s=BLOCK_TIMEOUT_S, server=self.server
         )
@@ -160,6 +160,7 @@ def _block(role: str, load: Load, number: int, started: float, reply: BlockReply
         builds={name: builds for name in seen.roles if (builds := seen.builds(name))},
         mixed_steps=seen.mixed_steps,
         pace_ns=seen.pace_ns,
+        phases=tuple((phase.steps, round(phase.log_ns, 6)) for phase in seen.phases),
     )
 
 

@@ -108,6 +108,9 @@ E2EL = _latency("e2el", "time from request to last token", 0.2, 1.0)
 ACCEPTANCE_LENGTH = _rate("acceptance_length", "tokens per step of a request", "tokens")
 """Of speculation. Which drafts are accepted is no doing of a metadata builder: it may not claim a change of it."""
 
+ENGINE_STEP = Metric("engine_step", "time of one step of the model runner", "us", "sampled", floor_percent=0.5)
+"""With builds observed or not: what the harness itself costs. 0.5 % is what it may."""
+
 THROUGHPUTS = (OUTPUT_THROUGHPUT, TOTAL_THROUGHPUT, REQUEST_THROUGHPUT)
 LATENCIES = (TTFT, TPOT, ITL, E2EL)
 SERVING_METRICS = (*THROUGHPUTS, *LATENCIES, ACCEPTANCE_LENGTH)

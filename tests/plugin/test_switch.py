@@ -174,6 +174,31 @@ def test_unobserved_it_switches_and_counts_steps_alone(control):
     assert snapshot.builds("after") == snapshot.steps_built == snapshot.stamped("after") == 0
 
 
+def test_observation_takes_turns_from_step_to_step(control):
+    engine = Engine(control)
+    control.command("before", 1, alternate=True)
+    before = control.snapshot()
+    for _ in range(9):
+        engine.step()
+    snapshot = control.snapshot().since(before)
+    assert engine.built == ["before"] * 27
+    assert snapshot.builds("before") == 9, "three builds in every third step"
+    assert [phase.steps for phase in snapshot.phases] == [3, 3, 3]
+    assert all(0 < phase.log_ns / phase.steps < 25 for phase in snapshot.phases), "below a minute"
+    control.command("before", 2)
+    engine.step()
+    later = control.snapshot().since(before)
+    assert later.builds("before") == 12, "in every step again"
+    assert sum(phase.steps for phase in later.phases) == 9
+
+
+def test_without_turns_there_are_no_phases(control):
+    engine = Engine(control)
+    control.command("before", 1)
+    engine.step()
+    assert control.snapshot().phases == ()
+
+
 def test_builds_outside_of_a_step_are_counted_apart(control):
     engine = Engine(control)
     control.command("after", 1)

@@ -67,7 +67,7 @@ def _block(plan: ServePlan, launch: int, block: Block) -> Iterator[Finding]:
     if others:
         what = " and ".join(f"{count:,} builds of {role}" for role, count in others.items())
         yield Finding("wrong_side", at, f"{what} ran in it", block.concurrency)
-    if not block.builds.get(block.role) and block.role not in plan.unobserved:
+    if not block.builds.get(block.role):
         yield Finding("wrong_side", at, f"no build of {block.role} ran in it", block.concurrency)
 
 
@@ -102,7 +102,7 @@ def _never_ran(plan: ServePlan, launches: Sequence[ServeLaunch]) -> Iterator[Fin
         yield Finding("never_ran", "", f"{NEVER_RAN}: {path.steps} run {code}, and this server does not speculate")
         return
     for launch in launches:
-        for role in (role for role in (BEFORE, AFTER) if role not in plan.unobserved):
+        for role in (BEFORE, AFTER):
             builds = launch.coverage.get(role, ())
             if not _ran(plan, builds):
                 met = f"none of the {total(builds):,} builds of {role} in launch {launch.number} was one"
