@@ -6,7 +6,7 @@ READY := $(VENV)/.ready
 # The set-up that figures are measured with. Without it, pip would take the newest torch that fits.
 TORCH ?= torch==2.13.0
 
-.PHONY: help setup bench test test-slow lint format asv vllm conform bench-self gpu-check accept accept-step accept-server accept-answers clean
+.PHONY: help setup bench test test-slow lint format docs asv vllm conform bench-self gpu-check accept accept-step accept-server accept-answers clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -38,6 +38,9 @@ lint: $(READY) ## ruff and mypy --strict
 format: $(READY) ## let ruff format and mend
 	@$(BIN)/ruff format .
 	@$(BIN)/ruff check --fix .
+
+docs: $(READY) ## the documents as a site, in build/docs
+	@$(BIN)/python -m mkdocs build --strict --quiet
 
 asv: $(READY) ## every asv suite once, in an environment of its own
 	@$(BIN)/asv machine --yes > /dev/null
