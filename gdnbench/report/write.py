@@ -11,11 +11,12 @@ from gdnbench.oracle.cache import write_aside
 from gdnbench.report.evidence import Evidence, headline, next_steps
 from gdnbench.report.html import page
 from gdnbench.report.markdown import render
+from gdnbench.report.paste import paste
 from gdnbench.report.serving_words import headline as server_headline
 
 
 def write(evidence: Evidence, root: Path) -> Path:
-    """Write `prN/README.md`, `index.html`, `evidence.json` and the pictures under `root`; the path of the first.
+    """Write what `prN/` under `root` has: README.md, whose path it gives, index.html, description.md, evidence.json.
 
     A report that is there already is replaced, each file at once: a report tells of the last measurement.
 
@@ -27,6 +28,7 @@ def write(evidence: Evidence, root: Path) -> Path:
     plots = draw(evidence, directory)
     write_aside(directory / "evidence.json", json.dumps(evidence.to_json(), indent=1) + "\n")
     write_aside(directory / "index.html", page(evidence, {place: directory / name for place, name in plots.items()}))
+    write_aside(directory / "description.md", paste(evidence))
     report = directory / "README.md"
     write_aside(report, render(evidence, plots))
     return report

@@ -63,7 +63,7 @@ def whole():
 def test_all_sections_and_pictures_are_in_one_file(tmp_path):
     report = write(whole(), tmp_path)
     assert sorted(path.name for path in report.parent.iterdir()) == [
-        "README.md", "answers.png", "evidence.json", "exact-costs.png", "index.html", "latencies.png",
+        "README.md", "answers.png", "description.md", "evidence.json", "exact-costs.png", "index.html", "latencies.png",
         "live-server.png", "step-time.png",
     ]  # fmt: skip
     text = (report.parent / "index.html").read_text("utf-8")

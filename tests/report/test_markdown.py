@@ -10,6 +10,7 @@ import pytest
 from gdn_impl.catalog import CATALOG, Claim, Level
 from gdnbench.report.evidence import ClaimFinding, EqualityFinding, Evidence, headline, next_steps
 from gdnbench.report.markdown import cell, render
+from gdnbench.report.paste import paste
 from gdnbench.report.plots import serving_ratios, step_ratios
 from gdnbench.report.write import write
 from gdnbench.serving.judged import judge_serving
@@ -223,7 +224,7 @@ def test_the_servers_plot_is_written_whole(tmp_path):
 def test_a_report_is_written_with_its_plots(tmp_path):
     report = write(evidence(server=served()), tmp_path)
     assert sorted(path.name for path in report.parent.iterdir()) == [
-        "README.md", "evidence.json", "index.html", "live-server.png", "step-time.png",
+        "README.md", "description.md", "evidence.json", "index.html", "live-server.png", "step-time.png",
     ]  # fmt: skip
     assert "](live-server.png)" in report.read_text("utf-8")
 
@@ -284,3 +285,8 @@ def test_invalid_answers_make_the_report_invalid():
     report = evidence(accuracy=answered(invalid=(fault,)))
     assert report.verdict is Verdict.INVALID
     assert "never_ran: the changed code never ran" in headline(report)
+
+
+def test_the_description_has_the_layout_that_authors_paste():
+    report = evidence(server=served(), accuracy=answered(), elsewhere={})
+    golden("a-description-to-paste.md", paste(report))
