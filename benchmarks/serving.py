@@ -3,7 +3,7 @@
 One campaign gives all figures: each launch is a fresh server in which all variants take turns, and gives one sample.
 For a verdict on two variants use `gdnbench serve`, which judges ratios within launches. Needs the releases' environment
 (`make vllm`); without it the suite is skipped. GDNBENCH_ASV_LAUNCHES says how many launches (default 7: fewer can never
-be flagged by asv's test).
+be flagged by asv's test), GDNBENCH_ASV_ROUNDS how many blocks of each variant in one.
 """
 
 from __future__ import annotations
@@ -38,6 +38,8 @@ def _campaign(directory: Path, launches: int) -> Samples:
         f"{first.partition('.')[0]}.after",
         concurrency=CONCURRENCIES,
         launches=launches,
+        rounds=int(rounds) if (rounds := os.environ.get("GDNBENCH_ASV_ROUNDS")) else None,
+        quick=True,
         model=str(ROOT / "datasets" / "tiny-gdn"),
         speculative=SPECULATIVE,
     )
