@@ -15,6 +15,7 @@ from typing import Any
 from gdn_impl.catalog import CATALOG
 from gdnbench.oracle.cache import cache_root
 from gdnbench.oracle.environment import release_python, repository
+from gdnbench.oracle.installed import installed_lm_eval
 from gdnbench.oracle.wheels import cached_wheel, is_damaged
 from gdnbench.values.errors import EnvironmentMissing
 
@@ -60,14 +61,17 @@ class Examination:
 def examine() -> Examination:
     """Looks at this machine and this environment."""
     torch, releases, asv = _torch(), _releases(), _asv()
+    lm_eval = _lm_eval(releases)
     cuda = Fact("GPU", "unknown", "torch comes first") if torch.advice else _cuda()
-    facts = (_python(), torch, *([] if torch.advice else _machine()), _load(), cuda, releases, *_wheels(), asv, _git())
+    facts = (_python(), torch, *([] if torch.advice else _machine()), _load(), cuda, releases, lm_eval, *_wheels())
+    facts += (asv, _git())
     abilities = (
         Ability("exact cost", not torch.advice, torch.advice),
         Ability("step time on the CPU", not torch.advice, torch.advice),
         Ability("step time on a GPU", not cuda.advice, cuda.advice),
         Ability("conformance with releases, and their step time", not releases.advice, releases.advice),
         Ability("live server with the tiny model on the CPU", not releases.advice, releases.advice),
+        Ability("accuracy, on that server", not lm_eval.advice, lm_eval.advice),
         Ability("asv", not asv.advice, asv.advice),
     )
     return Examination(facts, abilities)
@@ -121,6 +125,15 @@ def _releases() -> Fact:
         return Fact("vLLM releases run with", str(release_python()))
     except EnvironmentMissing as missing:
         return Fact("vLLM releases run with", "nothing", str(missing))
+
+
+def _lm_eval(releases: Fact) -> Fact:
+    if releases.advice:
+        return Fact("lm-eval", "missing", releases.advice)
+    found = installed_lm_eval(release_python())
+    return (
+        Fact("lm-eval", "missing", "install it there: make vllm") if found is None else Fact("lm-eval", found.version)
+    )
 
 
 def _wheels() -> list[Fact]:
