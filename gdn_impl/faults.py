@@ -13,7 +13,7 @@ from typing import Any, ClassVar
 
 from torch import Tensor
 
-from gdn_impl import pr51565, pr52078, pr56531
+from gdn_impl import limit, pr51565, pr52078, pr56531
 from gdn_impl.batch import CommonMetadata
 from gdn_impl.builder import GDNBuilder
 from gdn_impl.metadata import GDNMetadata
@@ -249,11 +249,13 @@ def near(name: str) -> str | None:
     return next(iter(get_close_matches(name, FAULTS, n=1)), None)
 
 
-def builder_class(change: int | None, state: str) -> type[GDNBuilder]:
-    """The GDN builder that a state names: `before` or `after` of a change, `fault:NAME`, or `sound:NAME` beside it."""
+def builder_class(change: int | None, state: str) -> type[Any]:
+    """The builder that a state names: `before` or `after` of a change, `limit`, `fault:NAME`, or its `sound:NAME`."""
+    if state == "limit":
+        return limit.Builder
     kind, colon, name = state.partition(":")
     if not colon:
-        found: type[GDNBuilder] = getattr(import_module(f"gdn_impl.pr{change}"), state.capitalize())
+        found: type[Any] = getattr(import_module(f"gdn_impl.pr{change}"), state.capitalize())
         return found
     fault = FAULTS[name]
     builder = fault.broken if kind == "fault" else fault.sound

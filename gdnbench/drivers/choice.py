@@ -73,7 +73,7 @@ def driver_class(variant: Variant, part: str, change: int | None = None) -> type
     """
     _refuse_fault(variant)
     found = find_part(variant.change or change, part)
-    if variant.kind in ("pr", "fault"):
+    if variant.kind in ("pr", "limit", "fault"):
         return load(found.ours)
     if found.oracle is None:
         raise UserError(f"{variant}: its part {part!r} cannot be driven: {found.reason}")

@@ -11,7 +11,7 @@ from typing import Any, ClassVar
 import torch
 
 from gdn_impl.batch import CommonMetadata
-from gdn_impl.builder import BuilderConfig, GDNBuilder
+from gdn_impl.builder import BuilderConfig
 from gdn_impl.faults import builder_class
 from gdnbench.devices.base import Device
 from gdnbench.drivers.base import Driver, Value
@@ -132,7 +132,7 @@ class CaptureMixin:
 class OurGDNDriver(GDNDriver):
     """A builder of ours: class `Before` or `After` of the change's file, or one of a fault."""
 
-    def make_builder(self) -> GDNBuilder:
+    def make_builder(self) -> Any:
         builder = builder_class(self.change, self.state)
         config = BuilderConfig(self.scenario.speculation, self.scenario.staged, MAX_ROWS, MAX_CAPTURE_SIZE)
         return builder(config, self.device.torch_device)

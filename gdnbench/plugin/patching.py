@@ -9,7 +9,7 @@ from functools import wraps
 from pathlib import Path
 from typing import Any
 
-from gdn_impl import prefill
+from gdn_impl import limit, prefill
 from gdnbench.plugin.comparison import Comparison
 from gdnbench.plugin.control import AFTER, BEFORE, Control
 from gdnbench.plugin.facts import facts_of_builder, facts_of_worker
@@ -33,6 +33,12 @@ SIDES = "gdnbench_sides"
 """The attribute of a vLLM builder that holds its sides."""
 
 
+def _forget() -> None:
+    """Drops what our builders remember between steps, when another side takes over."""
+    prefill.forget()
+    limit.forget()
+
+
 def patch(settings: PluginSettings) -> None:
     """Patches the builder's own class, and the step. Called once, in a process that has imported the builders.
 
@@ -49,7 +55,7 @@ def patch(settings: PluginSettings) -> None:
     release = vllm.__version__.partition("+")[0]
     before, after = (control.roles.index(role) if role in control.roles else -1 for role in (BEFORE, AFTER))
     fields = [field.name for field in dataclasses.fields(GDNAttentionMetadata)]
-    switch = Switch(control, Comparison(before, after, fields), prefill.forget)
+    switch = Switch(control, Comparison(before, after, fields), _forget)
     witness = None if settings.witness is None else Witness(Path(settings.witness))
     original_init, original_build = GDNAttentionMetadataBuilder.__init__, GDNAttentionMetadataBuilder.build
     original_step = WorkerWrapperBase.execute_model

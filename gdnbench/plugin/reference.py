@@ -15,6 +15,7 @@ from torch import Tensor
 from gdn_impl.builder import BuilderConfig, GraphBuffers
 from gdn_impl.catalog import CATALOG, Level
 from gdn_impl.faults import builder_class
+from gdn_impl.limit import LimitMetadata
 from gdn_impl.metadata import GDNMetadata
 from gdnbench.values.errors import UserError
 from gdnbench.values.variants import Variant
@@ -67,7 +68,7 @@ class Reference:
     """One of our builders in the place of one vLLM builder.
 
     Args:
-        variant: `prN.before` or `prN.after` of a GDN change, or `fault:NAME`.
+        variant: `prN.before` or `prN.after` of a GDN change, `limit`, or `fault:NAME`.
         builder: vLLM's.
         metadata_class: the release's `GDNAttentionMetadata`.
         common_class: its `CommonAttentionMetadata`.
@@ -107,7 +108,7 @@ def misfits(variant: Variant, builder: Any, metadata_class: type, common_class: 
     if variant.change is not None and variant.change not in GDN_CHANGES:
         return [CATALOG[variant.change].not_judged_at[Level.SERVER]]
     theirs = {field.name: field for field in dataclasses.fields(metadata_class)}
-    ours = {field.name for field in dataclasses.fields(GDNMetadata)}
+    ours = {field.name for field in dataclasses.fields(LimitMetadata if variant.kind == "limit" else GDNMetadata)}
     lacking = sorted(ours - theirs.keys())
     required = sorted(name for name in theirs.keys() - ours if theirs[name].default is dataclasses.MISSING)
     unread = sorted(name for name in READ_OF_COMMON if not _offers(common_class, name))
@@ -123,7 +124,7 @@ def misfits(variant: Variant, builder: Any, metadata_class: type, common_class: 
         if names
     ]
     if not reasons:
-        reasons = [*_misfits_of_configuration(builder), *_misfits_of_class(metadata_class)]
+        reasons = [*_misfits_of_configuration(variant, builder), *_misfits_of_class(metadata_class)]
     return reasons
 
 
@@ -133,14 +134,14 @@ def left_at_default(metadata_class: type) -> list[str]:
     return [field.name for field in dataclasses.fields(metadata_class) if field.name not in ours]
 
 
-def _misfits_of_configuration(builder: Any) -> list[str]:
+def _misfits_of_configuration(variant: Variant, builder: Any) -> list[str]:
     reasons = []
     mode = builder.vllm_config.cache_config.mamba_cache_mode
     if mode != "none":
         reasons.append(f"mamba cache mode is {mode}, and ours knows none alone: start with --no-enable-prefix-caching")
     if builder.gdn_prefill_backend not in CHUNKED_BACKENDS:
         reasons.append(f"GDN prefill backend is {builder.gdn_prefill_backend}, and ours builds for triton's kernels")
-    if builder.num_spec and getattr(builder, "supports_update_block_table", False):
+    if variant.kind != "limit" and builder.num_spec and getattr(builder, "supports_update_block_table", False):
         reasons.append(
             "further KV groups update block tables, for which speculation needs spec_sequence_masks_cpu, and ours "
             "gives none: start with the V1 runner or without speculation"

@@ -39,7 +39,7 @@ def make_sides(
             faults.check(variant.fault)
         if variant.fault in faults.ENDINGS:
             build: Side = striking(original, faults.ENDINGS[variant.fault], settings.fault_at)
-        elif variant.kind in ("pr", "fault"):
+        elif variant.kind in ("pr", "limit", "fault"):
             build = Reference(variant, builder, metadata_class, common_class).build
         elif variant.release == release:
             build = original

@@ -20,6 +20,8 @@ from gdnbench.values.variants import Variant, parse
 
 RELEASE = "0.29.0"
 """The first with 51913 and 52078."""
+OF_LIMIT = "0.32.0"
+"""Whose metadata `limit` gives."""
 
 NO_SPECULATION = "none"
 
@@ -116,7 +118,8 @@ def promised_equal(before: Variant, after: Variant) -> bool:
         return True
     if before.change is not None and before.change == after.change:
         return CATALOG[before.change].promises_equal
-    return _same_state(before, after) or _same_state(after, before)
+    limits = {before.kind, after.kind} == {"limit", "vllm"} and OF_LIMIT in (before.release, after.release)
+    return limits or _same_state(before, after) or _same_state(after, before)
 
 
 def _same_state(ours: Variant, release: Variant) -> bool:
@@ -151,6 +154,8 @@ def release_of(variant: Variant, sides: tuple[Variant, Variant], asked: str | No
     for side in sides:
         if side.release is not None:
             return side.release
+    if any(side.kind == "limit" for side in sides):
+        return OF_LIMIT
     change = CATALOG.get(variant.change or 0)
     return RELEASE if change is None else max(RELEASE, change.releases[1], key=_numbers)
 

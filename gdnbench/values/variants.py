@@ -3,7 +3,7 @@
     pr51913.before   our builder at the state before (or `.after`) a catalogued change
     vllm@0.29.0      the code of a release
     path:DIR         the code of a vLLM checkout
-    limit            our own idea of the fastest builder (not built yet)
+    limit            the fastest builder that we know, with the metadata of vLLM 0.32.0 (`gdn_impl.limit`)
     fault:NAME       a builder that is broken on purpose (`gdn_impl.faults`)
 
 A suffix makes any of them slower by a busy wait: `+2%` of what the variant itself takes, or `+0.5us` a step.
@@ -19,10 +19,10 @@ from typing import Literal
 
 from gdnbench.values.errors import UserError
 
-Kind = Literal["pr", "vllm", "path", "fault"]
+Kind = Literal["pr", "vllm", "path", "limit", "fault"]
 Side = Literal["before", "after"]
 
-FORMS = "prN.before, prN.after, vllm@X.Y.Z, path:DIR, each with an optional +P% or +Nus"
+FORMS = "prN.before, prN.after, vllm@X.Y.Z, path:DIR, limit, each with an optional +P% or +Nus"
 MOST_PERCENT = 10_000.0
 MOST_MICROSECONDS = 1_000_000.0
 
@@ -51,7 +51,7 @@ class Variant:
     """One way to build metadata; `str()` gives back its spelling.
 
     Attributes:
-        kind: `pr` (ours), `vllm` (a release), `path` (a checkout) or `fault`.
+        kind: `pr` (ours), `vllm` (a release), `path` (a checkout), `limit` or `fault`.
         change, side: of a `pr`.
         release: of a `vllm`.
         path: of a `path`, as it was given.
@@ -72,6 +72,7 @@ class Variant:
             "pr": f"pr{self.change}.{self.side}",
             "vllm": f"vllm@{self.release}",
             "path": f"path:{self.path}",
+            "limit": "limit",
             "fault": f"fault:{self.fault}",
         }[self.kind]
         return base + ("" if self.handicap is None else str(self.handicap))
@@ -114,7 +115,7 @@ def parse(text: str, changes: Collection[int] | None = None) -> Variant:
     if match := _HANDICAP.search(base):
         base, handicap = base[: match.start()], _handicap(text, match)
     if base == "limit":
-        raise VariantError(f"variant {text!r}: this version does not build `limit` yet; use {FORMS}")
+        return Variant("limit", handicap=handicap)
     if base.startswith("fault:"):
         if not (match := _FAULT.fullmatch(base)):
             raise VariantError(f"variant {text!r}: a fault is written fault:NAME, of small letters, digits and hyphens")

@@ -37,7 +37,6 @@ def campaigns(cache: Path) -> list[Path]:
         ([], "two variants are needed"),
         (["pr51913.before"], "two variants are needed"),
         (["pr51913.before", "pr51913.aftr"], "did you mean pr51913.after?"),
-        (["pr51913.before", "limit"], "does not build"),
         (["pr51913.before", "pr51913.after", "--scenario", "16q1s1kk"], "16q1s1kk"),
         (["pr51913.before", "pr51913.after", "--part", "biuld"], "did you mean build?"),
         (["pr51913.before", "pr51913.after", "--device", "tpu"], "there are cpu and cuda"),

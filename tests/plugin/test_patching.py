@@ -213,6 +213,7 @@ def test_the_servers_environment_keeps_its_path(tmp_path, control):
     assert set(env) == {"PYTHONPATH", "VLLM_PLUGINS", "GDNBENCH_PLUGIN"}
     assert env["PYTHONPATH"].split(os.pathsep)[1:] == ["/src"]
     settings = json.loads(Path(env["GDNBENCH_PLUGIN"]).read_text())
-    assert settings == {"control": str(control.path), "variants": ROLES, "waits": {"after": 5}, "fault_at": 9}
+    told = {"control": str(control.path), "variants": ROLES, "waits": {"after": 5}, "fault_at": 9, "witness": None}
+    assert settings == told
     with pytest.raises(ValueError, match="roles"):
         server_environment(tmp_path, control, {"before": "original"}, base=base)

@@ -37,7 +37,6 @@ def test_the_servers_own_builder_goes_by_its_release_and_stands_behind_the_roles
         ("fault:nonsense", "known: stale-prefilling,"),
         ("fault:stale-prefilling", "a server on a CPU cannot express it"),
         ("vllm@0.29.0+3us", "how long it waits"),
-        ("limit", "does not build"),
     ],
 )
 def test_what_this_server_cannot_run_is_refused_in_one_line(variant, says):

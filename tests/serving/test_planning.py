@@ -95,3 +95,11 @@ def test_percentiles_are_those_of_numpy():
     assert percentile([1.0, 2.0, 3.0, 4.0], 50) == 2.5
     assert percentile([5.0], 99) == 5.0
     assert percentile(list(range(101)), 99) == 99
+
+
+def test_the_limit_is_served_by_the_release_whose_metadata_it_gives():
+    plan = plan_serve("vllm@0.32.0", "limit")
+    assert (plan.method, set(plan.releases.values())) == ("switch", {"0.32.0"})
+    assert plan_serve("limit", "limit+100us").releases["before"] == "0.32.0"
+    with pytest.raises(UserError, match="need not give equal metadata"):
+        plan_serve("pr51565.after", "limit", method="switch", release="0.32.0")
