@@ -25,7 +25,7 @@ from torch import Tensor
 
 from gdn_impl.batch import CommonMetadata
 from gdn_impl.builder import BuilderConfig, GraphBuffers
-from gdn_impl.limit_plan import Plan, Setting, plan_step
+from gdn_impl.limit_plan import Plan, plan_step, setting
 from gdn_impl.metadata import GDNMetadata
 
 _builders: WeakSet[Builder] = WeakSet()
@@ -57,7 +57,7 @@ class Written:
     """What persistent buffers hold.
 
     Attributes:
-        starts: of decodes: rows with a token, and up to which row the offsets are written.
+        starts: of decodes: rows with a token, and rows with padding.
         drafted: of speculative steps: rows, rows with padding, tokens of each; None where they were not uniform.
     """
 
@@ -78,9 +78,9 @@ class Builder:
         size = min(config.max_rows * self.width, config.max_capture_size)
         self.buffers = buffers or GraphBuffers(size, config.speculation, device)
         self.written = Written()
-        self._setting = Setting(config.speculation, config.full_graphs, self.buffers.size)
-        self._states = self.buffers.non_spec_state_indices
-        self._views: dict[int, Tensor] = {}
+        self._setting = setting(config.speculation, config.full_graphs, self.buffers.size)
+        self._state_views: dict[int, Tensor] = {}
+        self._start_views: dict[int, Tensor] = {}
         _builders.add(self)
 
     def build(
@@ -93,8 +93,9 @@ class Builder:
     ) -> LimitMetadata:
         """The metadata of one step; arguments as of `gdn_impl.builder.GDNBuilder.build`."""
         plan = Builder.latest
-        drafts = num_decode_draft_tokens_cpu if self.width > 1 else None
-        if plan is None or not plan.serves(common, drafts, self._setting):
+        # The host's offsets belong to one step, and the plan holds them: nobody else can have their identity.
+        if plan is None or plan.starts is not common.query_start_loc_cpu or plan.setting is not self._setting:
+            drafts = num_decode_draft_tokens_cpu if self.width > 1 else None
             plan = Builder.latest = plan_step(common, drafts, num_accepted_tokens, self._setting, self.device)
         metadata = object.__new__(LimitMetadata)
         own = metadata.__dict__ = plan.shared.copy()
@@ -102,12 +103,13 @@ class Builder:
         if plan.decodes_only:
             states = table.select(1, 0)
             if plan.staged:
-                rows = plan.rows
-                view = self._views.get(rows)
+                view = self._state_views.get(plan.rows)
                 if view is None:
-                    view = self._views[rows] = self._states[:rows]
+                    view = self._remember_views(plan.rows)
                 states = view.copy_(states, non_blocking=True)
-                own["non_spec_query_start_loc"] = self._staged_starts(plan, common)
+                if self.written.starts is not plan.starts_shape and self.written.starts != plan.starts_shape:
+                    self._write_starts(plan, common)
+                own["non_spec_query_start_loc"] = self._start_views[plan.rows]
             own["non_spec_state_indices_tensor"] = states
         elif plan.drafted == 0:
             states = table.select(1, 0)
@@ -127,14 +129,16 @@ class Builder:
         drafts = torch.from_numpy(np.diff(common.query_start_loc_cpu.numpy()) - 1)
         return self.build(0, common, accepted, drafts)
 
-    def _staged_starts(self, plan: Plan, common: CommonMetadata) -> Tensor:
+    def _remember_views(self, rows: int) -> Tensor:
+        """What graphs of so many rows read; views of one buffer are made once."""
+        self._start_views[rows] = self.buffers.non_spec_query_start_loc[: rows + 1]
+        view = self._state_views[rows] = self.buffers.non_spec_state_indices[:rows]
+        return view
+
+    def _write_starts(self, plan: Plan, common: CommonMetadata) -> None:
         """Offsets of decodes: row i begins at token i, up to the last row that has one; the same in most steps."""
-        buffer, size = self.buffers.non_spec_query_start_loc, plan.rows + 1
-        tokens, reach = self.written.starts
-        if tokens != plan.real_tokens or reach < size:
-            buffer[:size].copy_(common.query_start_loc[:size], non_blocking=True)
-            self.written.starts = (plan.real_tokens, size)
-        return buffer[:size]
+        self._start_views[plan.rows].copy_(common.query_start_loc[: plan.rows + 1], non_blocking=True)
+        self.written.starts = plan.starts_shape
 
     def _drafts_only(self, plan: Plan, common: CommonMetadata, own: dict[str, Any]) -> None:
         """Every row has drafts, padding aside, which stands last."""

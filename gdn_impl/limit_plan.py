@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -26,13 +27,22 @@ class Setting(NamedTuple):
     """Rows of the buffers that captured graphs read."""
 
 
+@lru_cache
+def setting(speculation: int, full_graphs: bool, size: int) -> Setting:
+    """One object for all builders of a kind, so that its identity tells."""
+    return Setting(speculation, full_graphs, size)
+
+
 class Plan:
     """One step.
 
     Attributes:
+        starts: the host's offsets of the step, which tell it from any other.
+        setting: of the builders that it is for.
         shared: fields of the metadata that all groups have alike; whatever a step leaves empty is not among them.
         rows: with padding.
         real_tokens: without padding.
+        starts_shape: of decodes: rows with a token, and rows with padding.
         decodes: in front of the prefills of a step without drafts.
         drafted: rows that take the speculative path.
         decodes_only, drafts_only: nothing else but padding.
@@ -44,10 +54,6 @@ class Plan:
     """
 
     __slots__ = (
-        "_bound",
-        "_drafts",
-        "_setting",
-        "_starts",
         "accepted",
         "decodes",
         "decodes_only",
@@ -56,22 +62,23 @@ class Plan:
         "other_rows",
         "real_tokens",
         "rows",
+        "setting",
         "shared",
         "spec_rows",
         "spec_tokens",
         "staged",
+        "starts",
+        "starts_shape",
         "uniform",
     )
 
     other_rows: Tensor
     spec_rows: Tensor
 
-    def __init__(self, common: CommonMetadata, drafts: Tensor | None, setting: Setting) -> None:
-        # Tensors that belong to this step alone; holding them keeps their identity from being used again.
-        self._starts = common.query_start_loc_cpu
-        self._bound = common.seq_lens_cpu_upper_bound
-        self._drafts = None if drafts is None else drafts.data_ptr()
-        self._setting = setting
+    def __init__(self, common: CommonMetadata, setting: Setting) -> None:
+        self.starts = common.query_start_loc_cpu
+        self.setting = setting
+        self.starts_shape = (-1, -1)
         self.shared: dict[str, Any] = {}
         self.rows = common.num_reqs
         self.real_tokens = 0
@@ -79,15 +86,6 @@ class Plan:
         self.decodes_only = self.drafts_only = self.staged = False
         self.uniform: int | None = None
         self.accepted: Tensor | None = None
-
-    def serves(self, common: CommonMetadata, drafts: Tensor | None, setting: Setting) -> bool:
-        """Whether another group of the same step asks: groups share every tensor of the batch but the block table."""
-        return (
-            self._starts is common.query_start_loc_cpu
-            and self._bound is common.seq_lens_cpu_upper_bound
-            and self._drafts == (None if drafts is None else drafts.data_ptr())
-            and self._setting == setting
-        )
 
 
 def plan_step(
@@ -98,7 +96,7 @@ def plan_step(
     device: torch.device,
 ) -> Plan:
     """The plan of a step; arguments as of the builder."""
-    plan = Plan(common, drafts, setting)
+    plan = Plan(common, setting)
     mask = None if drafts is None else drafts.numpy() >= 0
     if mask is not None and mask.any():
         assert accepted is not None
@@ -130,6 +128,7 @@ def _without_drafts(plan: Plan, common: CommonMetadata, setting: Setting, device
     if boundary is None:
         plan.decodes_only, plan.decodes = True, plan.rows
         plan.staged = setting.full_graphs and plan.decodes <= setting.size
+        plan.starts_shape = (plan.real_tokens, plan.rows)
         _counts(plan, common, prefills=0, prefill_tokens=0, decode_tokens=common.num_actual_tokens, spec=0)
         return
     plan.decodes = boundary
