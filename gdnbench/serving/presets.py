@@ -77,7 +77,7 @@ TINY_CPU = Preset(
     device="cpu",
     output_len=32,
     prompts=64,
-    loads=(Load(1, requests=1, rounds=48), Load(16, requests=16, rounds=80)),
+    loads=(Load(1, requests=1, rounds=48), Load(16, requests=16, rounds=64)),
     quick=(Load(1, requests=1, rounds=48), Load(16, requests=16, rounds=24)),
 )
 
