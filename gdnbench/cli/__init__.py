@@ -15,6 +15,7 @@ from gdnbench.cli.data import data
 from gdnbench.cli.doctor import doctor
 from gdnbench.cli.evidence import evidence
 from gdnbench.cli.faults import faults
+from gdnbench.cli.gate import gate
 from gdnbench.cli.listing import listing
 from gdnbench.cli.serve import serve
 from gdnbench.cli.step import step
@@ -41,6 +42,7 @@ app.command()(accuracy)
 app.command()(faults)
 app.command()(calibrate)
 app.command()(evidence)
+app.command()(gate)
 app.command()(conform)
 app.command()(doctor)
 app.add_typer(data, name="data")
