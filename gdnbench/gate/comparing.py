@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from fnmatch import fnmatchcase
 
@@ -53,7 +54,7 @@ def _judged(
             return Presence.NEW, None
         if any(fnmatchcase(str(place), pattern) for pattern in may_be_gone):
             return Presence.GONE, None
-        reason = "the baseline has this row, and now there is none"
+        reason = "the baseline has this row; if it may go, say so by --allow-gone"
         return Presence.GONE, Judgement(Verdict.INVALID, reason=reason)
     if before.counts is not None and after.counts is not None:
         return Presence.COMPARED, judge_counts(before.counts, after.counts)
@@ -98,8 +99,8 @@ def in_order(rows: Sequence[GateRow]) -> tuple[GateRow, ...]:
     order = {verdict: i for i, verdict in enumerate((Verdict.REGRESSED, Verdict.INVALID, Verdict.UNKNOWN))}
 
     def key(row: GateRow) -> tuple[bool, int, float]:
-        ratio = None if row.judgement is None else row.judgement.ratio
-        effect = abs((1.0 if ratio is None else ratio) - 1.0)
+        ratio = 1.0 if row.judgement is None else row.judgement.ratio
+        effect = math.inf if ratio is None else abs(ratio - 1.0)  # none: from nothing, or to a failure
         return not row.differs, order.get(row.verdict or Verdict.SAME, len(order)), -effect
 
     return tuple(sorted(rows, key=key))

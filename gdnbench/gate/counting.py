@@ -8,12 +8,12 @@ from itertools import groupby
 from pathlib import Path
 
 from gdnbench.campaign.processes import Unanswered, ask, python_process
-from gdnbench.drivers.choice import choose_part
-from gdnbench.drivers.registry import PARTS
+from gdnbench.drivers.choice import choose_part, find_part
 from gdnbench.gate.commits import Commit
 from gdnbench.gate.identity import identity_of
 from gdnbench.values.errors import UserError
 from gdnbench.values.gate import Cost, GateRun, Place, Selection
+from gdnbench.values.metrics import COST_METRICS
 from gdnbench.values.scenarios import NAMED
 from gdnbench.values.scenarios import parse as parse_scenario
 from gdnbench.values.variants import parse
@@ -39,8 +39,8 @@ def select(
             if part is not None:
                 choose_part([variant], part)
         chosen = tuple(dict.fromkeys(map(str, parsed)))
-    elif part is not None and not any(one.name == part for parts in PARTS.values() for one in parts):
-        choose_part([], part)  # says what parts there are
+    elif part is not None:
+        find_part(None, part)
     names = tuple(dict.fromkeys(parse_scenario(text).name for text in scenarios or NAMED))
     return Selection(chosen, part, names)
 
@@ -65,7 +65,8 @@ def count_run(selection: Selection, commit: Commit | None = None) -> GateRun:
                 last = (log.read_text(errors="replace").strip().splitlines() or ["it said nothing"])[-1]
                 raise UserError(f"{whose}: the process that counts {error}: {last}") from None
         for variant, part, scenario, counts, failure in answer["rows"]:
-            costs[Place(variant, part, scenario)] = Cost(counts, failure)
+            figures = None if counts is None else {metric.tag: counts[metric.tag] for metric in COST_METRICS}
+            costs[Place(variant, part, scenario)] = Cost(figures, failure)
     folder, name = (None, None) if commit is None else (commit.folder, commit.name)
     return GateRun(identity_of(folder, name), selection, costs)
 

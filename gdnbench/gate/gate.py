@@ -80,8 +80,13 @@ def measure_now(
     Args:
         plan: of `plan_steps`; None to leave step time out.
         tell: is told how much of the step time is measured.
+
+    Raises:
+        UserError: there is nothing to compare with, and nothing to save either.
     """
     now, paired = count_run(selection), NOT_PAIRED
+    if baseline is None and not now.costs:
+        raise UserError(f"nothing to save: no part meets {', '.join(selection.scenarios)}")
     if plan is not None and isinstance(baseline, Commit):
         paired = against_commit(plan, baseline, tell)
     elif plan is not None:

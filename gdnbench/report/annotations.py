@@ -42,7 +42,7 @@ def command(kind: str, message: str, **properties: str) -> str:
 
 def _mark(kind: str, row: GateRow) -> str:
     verdict = "" if row.verdict is None else row.verdict.value
-    message = f"{verdict}: {row.presence.value}: {story(row)}"
+    message = f"{verdict}: {story(row)}"
     file = _file(row.place.variant)
     return command(kind, message, **({"file": file} if file else {}), title=f"{row.place}, {row.metric}")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from rich.console import Console
@@ -56,7 +57,7 @@ def print_saved_json(run: GateRun, path: Path | None) -> None:
 def headline(result: GateResult) -> str:
     """The verdict, and how many rows it rests on."""
     compared = [row for row in result.rows if row.presence is Presence.COMPARED]
-    counts = [f"{len(compared)} rows compared"]
+    counts = [f"{len(compared)} compared"]
     for word in ("regressed", "improved", "unknown", "invalid"):
         number = sum(row.verdict == word for row in compared)
         counts += [f"{number} {word}"] if number else []
@@ -69,8 +70,8 @@ def headline(result: GateResult) -> str:
 def contents(run: GateRun) -> str:
     """What a run holds, in words."""
     failing = sum(cost.counts is None for cost in run.costs.values())
-    text = f"exact costs of {len(run.costs)} rows" + (f", {failing} of which fail" if failing else "")
-    return text + (f", step time of {len(run.steps)}" if run.steps else "")
+    text = f"{len(run.costs)} exact costs" + (f", {failing} of which fail" if failing else "")
+    return text + (f", {len(run.steps)} step times" if run.steps else "")
 
 
 def identity(one: Identity) -> str:
@@ -80,8 +81,13 @@ def identity(one: Identity) -> str:
 
 def story(row: GateRow) -> str:
     """What there is to say of a row, one line."""
+    text = _figures(row)
+    return text if row.presence is Presence.COMPARED else f"{row.presence.value}: {text}"
+
+
+def _figures(row: GateRow) -> str:
     if row.judgement is None:
-        return "not in the baseline" if row.presence is Presence.NEW else "gone, as --allow-gone says"
+        return "the baseline has no such row" if row.presence is Presence.NEW else "as --allow-gone says"
     if row.metric == EXACT or row.before is None or row.after is None or not row.judgement.interval:
         return row.judgement.reason
     figures = f"{figure(row.before[row.metric])} -> {figure(row.after[row.metric])} us"
@@ -91,11 +97,17 @@ def story(row: GateRow) -> str:
 
 
 def unique(result: GateResult) -> list[Caveat]:
-    """Every caveat once, those of rows behind those of the whole."""
-    found = list(result.warnings)
+    """Every caveat once, those of rows behind those of the whole, with a row that it stands for."""
+    rows: dict[Caveat, list[GateRow]] = {}
     for row in result.rows:
-        found += [] if row.judgement is None else row.judgement.warnings
-    return list(dict.fromkeys(found))
+        for caveat in () if row.judgement is None else row.judgement.warnings:
+            rows.setdefault(caveat, []).append(row)
+
+    def of(found: list[GateRow]) -> str:
+        return f"{found[0].place}" + (f" and {len(found) - 1} more" if len(found) > 1 else "")
+
+    own = [replace(caveat, message=f"{of(found)}: {caveat.message}") for caveat, found in rows.items()]
+    return [*dict.fromkeys(result.warnings), *own]
 
 
 def _table(rows: Iterable[GateRow]) -> Table:
@@ -105,9 +117,8 @@ def _table(rows: Iterable[GateRow]) -> Table:
     table.add_column("", overflow="fold", ratio=1)
     for row in rows:
         verdict = "-" if row.verdict is None else f"[{STYLES[row.verdict]}]{row.verdict.value}[/]"
-        seen = "" if row.presence is Presence.COMPARED else f"{row.presence.value}: "
         cells = (row.place.variant, row.place.part, row.place.scenario, row.metric)
-        table.add_row(*map(escape, cells), verdict, escape(seen + story(row)))
+        table.add_row(*map(escape, cells), verdict, escape(story(row)))
     return table
 
 

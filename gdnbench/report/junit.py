@@ -78,7 +78,7 @@ def _case(suite: ET.Element, row: GateRow, failing: Collection[Verdict]) -> None
     name = inert(f"{place.scenario} ({row.metric})")
     classname = inert(f"{SUITE}.{place.variant.replace('.', '-')}.{place.part}")
     case = ET.SubElement(suite, "testcase", {"name": name, "classname": classname, "time": "0"})
-    text = inert(f"{row.presence.value}: {story(row)}")
+    text = inert(story(row))
     if row.judgement is None:
         ET.SubElement(case, "skipped")
     elif row.judgement.verdict in failing:
