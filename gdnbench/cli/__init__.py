@@ -17,6 +17,7 @@ from gdnbench.cli.evidence import evidence
 from gdnbench.cli.faults import faults
 from gdnbench.cli.gate import gate
 from gdnbench.cli.listing import listing
+from gdnbench.cli.new_change import new_change
 from gdnbench.cli.serve import serve
 from gdnbench.cli.step import step
 
@@ -45,6 +46,7 @@ app.command()(evidence)
 app.command()(gate)
 app.command()(conform)
 app.command()(doctor)
+app.command("new-change")(new_change)
 app.add_typer(data, name="data")
 
 
