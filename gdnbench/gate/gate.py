@@ -15,6 +15,7 @@ from gdnbench.gate.step_time import Progress, against_commit, against_file, meas
 from gdnbench.oracle.environment import repository
 from gdnbench.values.errors import EnvironmentMissing, UserError
 from gdnbench.values.gate import GateResult, GateRow, GateRun, Identity, Selection
+from gdnbench.values.variants import parse
 from gdnbench.values.verdicts import Caveat
 
 Paired = tuple[tuple[GateRow, ...], tuple[Caveat, ...]]
@@ -59,9 +60,16 @@ def selection_for(
     """What to count: what a person asked for, and where that says nothing, what the baseline's file holds.
 
     Raises:
-        UserError: something is mistyped.
+        UserError: something is mistyped, or a commit is to be compared by code that is in none.
     """
     asked = select(variants, part, scenarios)
+    if isinstance(baseline, Commit):
+        for text in asked.variants or ():
+            if parse(text).kind != "pr":
+                raise UserError(
+                    f"--variant {text}: it is no builder of this repository, so every commit has the same; "
+                    "compare it with a file from --save"
+                )
     if not isinstance(baseline, GateRun):
         return asked
     held = baseline.selection

@@ -14,11 +14,12 @@ from gdn_impl.catalog import CATALOG
 from gdnbench.campaign import campaign
 from gdnbench.campaign.judged import default_launches, judge_campaign
 from gdnbench.campaign.plan import ROUNDS_ALONE, ROUNDS_AMONG_OTHERS, Plan, compare
+from gdnbench.campaign.records import LaunchRecord
 from gdnbench.campaign.turns import BEFORE, CONTROL
 from gdnbench.drivers.choice import change_of, choose_part
 from gdnbench.gate.commits import Commit
 from gdnbench.stats.unpaired import judge_unpaired
-from gdnbench.values.errors import UserError
+from gdnbench.values.errors import Interrupted, UserError
 from gdnbench.values.gate import GateRow, GateRun, Identity, Place, Presence, StepTimes
 from gdnbench.values.metrics import HOST_TIME, METRICS
 from gdnbench.values.scenarios import parse as parse_scenario
@@ -68,7 +69,7 @@ def plan_steps(
 
 def measure(plan: Plan, tell: Progress) -> dict[Place, StepTimes]:
     """The step times of one variant, measured alone."""
-    records = campaign.run(campaign.begin(plan), lambda done: tell("step time: launches", done, plan.launches))
+    records = _run(plan, tell)
     found: dict[Place, StepTimes] = {}
     for i, first in enumerate(records[0].measured):
         if first.metric == HOST_TIME.tag:
@@ -96,7 +97,7 @@ def against_commit(alone: Plan, commit: Commit, tell: Progress) -> tuple[tuple[G
         launches=alone.launches,
         builders=dict.fromkeys((BEFORE, CONTROL), str(commit.folder)),
     )
-    records = campaign.run(campaign.begin(plan), lambda done: tell("step time: launches", done, plan.launches))
+    records = _run(plan, tell)
     judged = judge_campaign(plan, records)
     rows = tuple(
         GateRow(
@@ -133,6 +134,15 @@ def against_file(before: GateRun, after: GateRun) -> tuple[tuple[GateRow, ...], 
         names = ", ".join(left[:3]) + (f" and {len(left) - 3} more" if len(left) > 3 else "")
         caveats = (Caveat("not measured", f"the baseline holds step time of {names}", "ask for it by --step"),)
     return tuple(rows), caveats
+
+
+def _run(plan: Plan, tell: Progress) -> tuple[LaunchRecord, ...]:
+    journal = campaign.begin(plan)
+    try:
+        return campaign.run(journal, lambda done: tell("step time: launches", done, plan.launches))
+    except Interrupted:
+        pairs = f"; gdnbench step --resume {journal.directory} finishes its step time alone" if plan.builders else ""
+        raise Interrupted(f"interrupted after {journal.kept}; a gate begins anew{pairs}") from None
 
 
 def other_machine(before: Identity, after: Identity, device: str) -> str:

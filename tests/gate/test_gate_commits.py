@@ -138,6 +138,13 @@ def test_a_name_that_is_neither_is_one_line(copy: Copy, name: str):
     assert len(done.stderr.strip().splitlines()) == 1
 
 
+@pytest.mark.parametrize("option", ["--variant", "--step"])
+def test_what_is_the_same_in_every_commit_is_no_comparison(copy: Copy, option: str):
+    done = copy.run("gdnbench", "gate", "--baseline", "main", option, "vllm@0.29.0", "--scenario", "q1s1k")
+    assert done.returncode == 2
+    assert "every commit has the same" in done.stderr
+
+
 def test_a_commit_without_builders_is_one_line(copy: Copy):
     git(copy, "checkout", "--quiet", "--orphan", "empty")
     git(copy, "rm", "--quiet", "-r", "--cached", "gdn_impl")
