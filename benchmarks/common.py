@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-VARIANTS = [
-    f"pr{number}.{side}" for number in (51913, 52078, 51565, 55404, 40654, 41873) for side in ("before", "after")
-]
+from gdn_impl.catalog import CATALOG
+
+_FIRST = (51913, 52078, 51565, 55404, 40654, 41873)
+VARIANTS = [f"pr{number}.{side}" for number in dict.fromkeys((*_FIRST, *CATALOG)) for side in ("before", "after")]
 
 SCENARIOS = [
     "q1s1k",

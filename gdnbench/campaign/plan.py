@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from gdnbench.campaign.turns import AFTER, BEFORE, CONTROL
@@ -34,6 +34,8 @@ class Plan:
         core: the core that every measuring process is bound to, None to leave that to the system.
         apart: whether each side has a process of its own, although they could share one.
         primary: the scenarios that the campaign is about; empty, all of them. The others are shown beside.
+        builders: for each role whose reference builders are not this checkout's, the folder that holds their
+            `gdn_impl`. Then every role has a process of its own.
     """
 
     sides: Mapping[str, str]
@@ -48,6 +50,7 @@ class Plan:
     core: int | None = None
     apart: bool = False
     primary: tuple[str, ...] = ()
+    builders: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def variants(self) -> dict[str, Variant]:
@@ -57,7 +60,7 @@ class Plan:
     @property
     def shares_process(self) -> bool:
         """Whether all sides can run in one process: there is at most one vLLM among them."""
-        return not self.apart and len(self._vllms()) <= 1
+        return not self.apart and not self.builders and len(self._vllms()) <= 1
 
     @property
     def shared_vllm(self) -> str | None:

@@ -38,21 +38,32 @@ class OwnProcess:
         return [sys.executable, "-m", module, *arguments]
 
 
-def python_process(vllm: str | None, say: Callable[[str], None] = lambda line: None) -> PythonProcess:
+def python_process(
+    vllm: str | None, say: Callable[[str], None] = lambda line: None, builders: Path | None = None
+) -> PythonProcess:
     """The Python for sides that need a vLLM (`0.29.0`, `path:DIR`), or this one for ours.
 
     Args:
         vllm: whose, or None.
         say: is told before something that takes long.
+        builders: of ours: the folder that holds another `gdn_impl` than this process's. The harness stays the same.
 
     Raises:
         UserError, EnvironmentMissing: that vLLM cannot be had.
     """
     if vllm is None:
-        return OwnProcess({**os.environ, "OMP_NUM_THREADS": "1", "PYTHONSAFEPATH": "1"})
+        return OwnProcess({**os.environ, "OMP_NUM_THREADS": "1", "PYTHONSAFEPATH": "1", "PYTHONPATH": _path(builders)})
     from gdnbench.oracle.environment import release_process
 
     return release_process(vllm, say=say)
+
+
+def _path(builders: Path | None) -> str:
+    """Where a child finds the harness that this process runs, and before it other builders, if it is to have others."""
+    from gdnbench.oracle.environment import importable
+
+    given = os.environ.get("PYTHONPATH", "").split(os.pathsep)
+    return os.pathsep.join([*([str(builders)] if builders else []), str(importable()), *filter(None, given)])
 
 
 def die_with_parent() -> None:

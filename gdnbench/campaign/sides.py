@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from gdnbench.campaign.host import Host, LocalHost, RemoteHost
@@ -53,7 +54,8 @@ class Sides:
         else:
             for role in self.order:
                 arguments = [str(variants[role]), plan.part, *([] if plan.change is None else [str(plan.change)])]
-                process = python_process(variants[role].vllm)
+                builders = plan.builders.get(role)
+                process = python_process(variants[role].vllm, builders=None if builders is None else Path(builders))
                 self.hosts[role] = RemoteHost(process.command("gdnbench.campaign.host", *arguments), process.env)
         for role in self.order:
             for name in plan.scenarios:

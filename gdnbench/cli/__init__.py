@@ -15,7 +15,9 @@ from gdnbench.cli.data import data
 from gdnbench.cli.doctor import doctor
 from gdnbench.cli.evidence import evidence
 from gdnbench.cli.faults import faults
+from gdnbench.cli.gate import gate
 from gdnbench.cli.listing import listing
+from gdnbench.cli.new_change import new_change
 from gdnbench.cli.serve import serve
 from gdnbench.cli.step import step
 
@@ -41,8 +43,10 @@ app.command()(accuracy)
 app.command()(faults)
 app.command()(calibrate)
 app.command()(evidence)
+app.command()(gate)
 app.command()(conform)
 app.command()(doctor)
+app.command("new-change")(new_change)
 app.add_typer(data, name="data")
 
 

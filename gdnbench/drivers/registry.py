@@ -1,10 +1,15 @@
-"""Which parts each change has, and the drivers that run them: ours, and the oracle's over a real release."""
+"""Which parts each change has, and the drivers that run them: ours, and the oracle's over a real release.
+
+A change of the catalogue that has no entry here has one part, the GDN build: most changes need none.
+"""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from importlib import import_module
 from typing import TYPE_CHECKING
+
+from gdn_impl.catalog import CATALOG
 
 if TYPE_CHECKING:  # importing a driver imports torch; the table alone must not
     from gdnbench.drivers.base import Driver
@@ -114,16 +119,21 @@ _PADDING = (
     _padding_part("input batch", "InputBatchDriver", measured=False),  # tables of NumPy and lists: no operations
 )
 
-PARTS: dict[int, tuple[Part, ...]] = {
+_SPECIAL: dict[int, tuple[Part, ...]] = {
     51913: (
         _gdn_build(51913, "0.27.0 makes the zero before the chunk offsets of a list, so one host operation is missing"),
     ),
-    52078: (_gdn_build(52078),),
     55404: (_gdn_capture(55404),),
-    51565: (_gdn_build(51565),),
     41873: _PADDING,
     40654: _BOUND_CONSUMERS + _BOUND_PRODUCERS,
 }
+
+PARTS: dict[int, tuple[Part, ...]] = {number: _SPECIAL.get(number) or (_gdn_build(number),) for number in CATALOG}
+
+GDN_CHANGES = tuple(
+    number for number, parts in PARTS.items() if all(part.ours.startswith("gdnbench.drivers.gdn:") for part in parts)
+)
+"""The changes of the GDN builder itself: `gdn_impl/prN.py` holds the builder before and after."""
 
 
 def load(path: str) -> type[Driver]:

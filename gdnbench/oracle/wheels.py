@@ -93,10 +93,23 @@ def _unpacked(root: Path, release: str, checksum: str | None, whole: bool) -> Pa
     return found[0] if found else None
 
 
+def known_releases() -> tuple[str, ...]:
+    """The releases in the project's table, the oldest first."""
+    names = {release for own in _table().values() for release in own}
+    return tuple(sorted(names, key=lambda name: tuple(map(int, re.findall(r"\d+", name)))))
+
+
+def _table() -> dict[str, dict[str, dict[str, str]]]:
+    """The project's table: by architecture and release, a wheel and its checksum."""
+    table: dict[str, dict[str, dict[str, str]]] = json.loads(
+        resources.files("gdnbench.oracle").joinpath("wheels.json").read_text()
+    )
+    return table
+
+
 def _listed(release: str) -> str | None:
     """The checksum that the project's table lists for this release on this architecture."""
-    table = json.loads(resources.files("gdnbench.oracle").joinpath("wheels.json").read_text())
-    entry = table.get(platform.machine(), {}).get(release)
+    entry = _table().get(platform.machine(), {}).get(release)
     return None if entry is None else str(entry["sha256"])
 
 

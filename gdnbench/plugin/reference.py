@@ -17,6 +17,7 @@ from gdn_impl.catalog import CATALOG, Level
 from gdn_impl.faults import builder_class
 from gdn_impl.limit import LimitMetadata
 from gdn_impl.metadata import GDNMetadata
+from gdnbench.drivers.registry import GDN_CHANGES
 from gdnbench.values.errors import UserError
 from gdnbench.values.variants import Variant
 
@@ -52,8 +53,6 @@ READ_OF_BUILDER = ("num_spec", "use_full_cuda_graph", "vllm_config", "gdn_prefil
 
 CHUNKED_BACKENDS = ("triton", "flashinfer")
 """Prefill kernels that take chunk indices, which is what our builders give."""
-
-GDN_CHANGES = (51913, 52078, 55404, 51565)
 
 
 class Lent(GraphBuffers):

@@ -14,9 +14,10 @@ from vllm.v1.attention.backends.gdn_attn import GDNAttentionMetadata
 
 from gdnbench.devices.base import CpuDevice
 from gdnbench.drivers.gdn import BuildDriver
+from gdnbench.drivers.registry import GDN_CHANGES
 from gdnbench.oracle.gdn import ReleaseBuildDriver
 from gdnbench.plugin.comparison import same
-from gdnbench.plugin.reference import GDN_CHANGES, Reference, left_at_default
+from gdnbench.plugin.reference import Reference, left_at_default
 from gdnbench.values.scenarios import parse as scenario
 from gdnbench.values.variants import parse
 
