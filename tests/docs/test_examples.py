@@ -15,6 +15,8 @@ from gdnbench.cli import app, exits
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
+FOLLOWED = {"adding-a-change.md", "gate-a-repository.md"}
+"""By tests of their own."""
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 MEASURES = ("step", "serve", "accuracy", "evidence")
 MAY_FAIL = {exits.DONE, exits.FAILING_VERDICT}
@@ -24,7 +26,7 @@ MAY_FAIL = {exits.DONE, exits.FAILING_VERDICT}
 def typed() -> list[object]:
     """Every command line of a console block; those that measure are slow."""
     found = []
-    for page in PAGES:
+    for page in (page for page in PAGES if page.name not in FOLLOWED):
         for block in BLOCK.findall(page.read_text("utf-8")):
             for line in re.findall(r"^\$ gdnbench (.*)$", block, re.MULTILINE):
                 words = shlex.split(line)
