@@ -115,7 +115,7 @@ def label_in(line: Line) -> str | None:
     text = line.text.strip("*_` :")
     if not text or len(text) > 120 or "|" in text or text.startswith(("$", "```", "http")):
         return None
-    marked = line.text.endswith((":", "**", "__")) or len(text.split()) <= _FEW_WORDS
+    marked = line.bold or line.text.endswith((":", "__")) or len(text.split()) <= _FEW_WORDS
     return short(text, 120) if marked and (side_of(text) or concurrency_of(text)) else None
 
 
@@ -128,9 +128,9 @@ def joined(lines: Iterable[Line]) -> list[Line]:
         if going_on and found:
             last = found[-1]
             whole = f"{last.text} {text}"[:4000]
-            found[-1] = Line(last.number, whole, last.raw, line.ended, last.bulleted)
+            found[-1] = Line(last.number, whole, last.raw, line.ended, last.bold)
         else:
-            found.append(Line(line.number, text, line.raw, line.ended, line.bulleted) if text != line.text else line)
+            found.append(Line(line.number, text, line.raw, line.ended, line.bold) if text != line.text else line)
         going_on = line.text.endswith("\\") and bool(text)
     return found
 

@@ -14,6 +14,7 @@ from gdnbench.ingest.bench_json import is_bench, read_result
 from gdnbench.ingest.bench_text import read_block
 from gdnbench.ingest.cells import rows_of
 from gdnbench.ingest.context import concurrency_of
+from gdnbench.ingest.entries import Written, numbers_of
 from gdnbench.ingest.lines import lines_of, short
 from gdnbench.ingest.loaded import documents
 from gdnbench.ingest.scan import Piece, pieces
@@ -92,19 +93,30 @@ def read_text(text: str, source: str, labels: tuple[str, ...]) -> Read:
         says = f"{source}: {len(too_long)} lines are too long to be read, the first is line {too_long[0]}"
         caveats.append(Caveat("long-lines", says, "paste the results alone"))
     stated = lm_eval.settings_in(text[:MOST_BYTES])
-    for piece in pieces(lines):
-        if len(records) > MOST_RECORDS:
-            break
-        own, told = _piece(piece, f"{source}, line {piece.number}", labels, stated)
+    found = list(pieces(lines))
+    if len(found) > MOST_RECORDS:
+        raise UserError(
+            f"{source} has {len(found)} blocks and tables, more than {MOST_RECORDS}: paste the results alone"
+        )
+    numbers = [numbers_of(piece) if piece.kind == "block" else [] for piece in found]
+    for place, piece in enumerate(found):
+        beside = [number for other, own in enumerate(numbers) if other != place for number in own]
+        own, told = _piece(piece, f"{source}, line {piece.number}", labels, stated, beside)
         records += own
         caveats += told
     return records, caveats
 
 
-def _piece(piece: Piece, source: str, labels: tuple[str, ...], stated: dict[str, str]) -> Read:
+def _piece(
+    piece: Piece,
+    source: str,
+    labels: tuple[str, ...],
+    stated: dict[str, str],
+    beside: Sequence[Written],
+) -> Read:
     piece.labels = (*piece.labels, *labels)
     if piece.kind == "block":
-        record = read_block(piece, source)
+        record = read_block(piece, source, beside)
         return ([] if record is None else [record]), []
     if piece.kind == "arrows":
         return markdown_table.read_arrow(piece, source)

@@ -29,14 +29,19 @@ class Line:
         text: what it says; without the marks around it.
         raw: the same with indentation and marks, without colours: for columns.
         ended: whether a line break follows; without one it may be cut off.
-        bulleted: whether a bullet was taken off.
+        bold: whether something in it was bold.
     """
 
     number: int
     text: str
     raw: str
     ended: bool
-    bulleted: bool = False
+    bold: bool = False
+
+    @property
+    def padded(self) -> bool:
+        """Whether blanks follow: then nothing was cut off."""
+        return self.raw.endswith((" ", "\t"))
 
 
 def lines_of(text: str) -> tuple[list[Line], list[int]]:
@@ -55,7 +60,8 @@ def _line(number: int, part: str, ended: bool) -> Line:
     raw = plain(part).translate(_BARS)
     text = _QUOTES.sub("", raw)
     bare = _BULLET.sub("", text)
-    return Line(number, bare.strip(" \t"), raw, ended, bare != text)
+    plain_text = bare.replace("**", "")
+    return Line(number, plain_text.strip(" \t"), raw, ended, plain_text != bare)
 
 
 def plain(text: str) -> str:

@@ -136,15 +136,20 @@ def _block(lines: list[Line], at: int, context: Context, headed: bool) -> tuple[
             taken, end = taken + 1, "closed"
             break
         pair = label_and_value(line)
-        known = pair is not None and name_of(pair[0]) is not None
+        known = pair is not None and name_of(pair[0]) is not None and not _names_a_load(*pair)
         if not known and _ends(line, headed, junk):
             break
         junk = 0 if known else junk + bool(line.text)
         found.append(line)
         taken += 1
-    if end == "open" and taken == len(lines) and not found[-1].ended:
+    if end == "open" and taken == len(lines) and found[-1].text and not found[-1].ended:
         end = "cut"
     return taken - at, Piece("block", found, context.labels(), context.facts(), headed, end)
+
+
+def _names_a_load(label: str, value: str) -> bool:
+    """Whether `concurrency: 16` is a label of what follows; the figure of that name, a mean, has decimals."""
+    return label.lower() == "concurrency" and value.isdigit()
 
 
 def _ends(line: Line, headed: bool, junk: int) -> bool:

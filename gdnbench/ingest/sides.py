@@ -72,8 +72,8 @@ def _by_file(records: Sequence[Record], before: Iterable[str], after: Iterable[s
                 raise UserError(f"{file} is named both --before and --after")
     found = []
     for record in records:
-        file = next((file for file in given if _from(record, file)), None)
-        found.append(record if file is None else replace(record, side=given[file], why=f"--{given[file]}"))
+        own = next((given[file] for file in given if _from(record, file)), None)
+        found.append(record if own is None else replace(record, side=own, why=f"--{own}"))
     return found
 
 

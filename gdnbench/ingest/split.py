@@ -59,7 +59,8 @@ def drift(split: Decomposition | None, words: str) -> tuple[list[Fault], list[Ca
         return [], [Caveat("acceptance", "acceptance is unknown: it hides in the rest of the split", advice)]
     change = split.acceptance.ratio - 1
     if abs(change) > DRIFT_SPOILS:
-        says = f"acceptance drifted by {change:+.1%} ({words}); beyond {DRIFT_SPOILS:.0%} no figure counted in tokens is a claim"
+        limit = f"beyond {DRIFT_SPOILS:.0%} no figure that counts tokens can be claimed"
+        says = f"acceptance drifted by {change:+.1%} ({words}); {limit}"
         return [Fault("acceptance", says, split.concurrency)], []
     if abs(change) > DRIFT_WARNS:
         says = f"acceptance drifted by {change:+.1%} ({words})"
