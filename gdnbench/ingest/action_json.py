@@ -54,7 +54,7 @@ def read_array(document: list[Any], source: str, labels: tuple[str, ...], group:
             value = float(value)
         if not is_number(value):
             unread.append(f"{name}: {short(str(value), 30)}")
-        elif metrics.get(name, as_float(value)) != as_float(value):
+        elif name in metrics and metrics[name] != as_float(value):
             raise UserError(f"{source}: {name} stands there twice, as {metrics[name]:g} and {as_float(value):g}")
         else:
             metrics[name] = as_float(value)

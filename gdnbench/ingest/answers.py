@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from gdnbench.accuracy.judging import judge_accuracy
 from gdnbench.accuracy.outputs import Output
-from gdnbench.ingest.lm_eval import AnswersRecord
+from gdnbench.ingest.lm_eval import KNOWN_SIZES, AnswersRecord
 from gdnbench.values.accuracy import AccuracyResult
 from gdnbench.values.ingested import CheckedPair, CheckedRow, Record
 from gdnbench.values.metrics import Metric
@@ -26,13 +26,13 @@ def judge_answers(task: str, before: Sequence[Record], after: Sequence[Record], 
     """
     sides = [next((one for one in side if isinstance(one, AnswersRecord)), None) for side in (before, after)]
     sources = {"before": tuple(one.source for one in before), "after": tuple(one.source for one in after)}
-    outputs = _with_documents([None if one is None else one.output for one in sides])
+    outputs, assumed = _with_documents(task, [None if one is None else one.output for one in sides])
     faults = [
         replace(fault, message=f"{record.source}: {fault.message}")
         for record in (*before[:1], *after[:1])
         for fault in record.faults
     ]
-    warnings = [caveat for record in (*before[:1], *after[:1]) for caveat in record.warnings]
+    warnings = [caveat for record in (*before[:1], *after[:1]) for caveat in record.warnings] + assumed
     if max(len(before), len(after)) > 1:
         says = f"{len(before)} runs before and {len(after)} after: the first of each is judged"
         warnings.append(Caveat("several-runs", says, "pool answers by document: give folders with samples"))
@@ -52,17 +52,24 @@ def judge_answers(task: str, before: Sequence[Record], after: Sequence[Record], 
     return replace(_pair(task, sources, faults, _rows(found), warnings), answers=found)
 
 
-def _with_documents(outputs: Sequence[Output | None]) -> tuple[Output, Output] | None:
-    """Both outputs; a side that does not tell how many documents it had is taken to have the other's.
+def _with_documents(task: str, outputs: Sequence[Output | None]) -> tuple[tuple[Output, Output] | None, list[Caveat]]:
+    """Both outputs, each with a number of documents, and what was taken for granted; None where nothing tells it.
 
-    lm-eval prints 0 +- 0 where nothing is right, which tells nothing. None where neither side does.
+    A side that does not tell it is taken to have the other's: lm-eval prints 0 +- 0 where nothing is right. Where
+    neither tells it, the name of a test set may.
     """
     one, other = outputs
-    if one is None or other is None or not (one.documents or other.documents):
-        return None
-    return tuple(
-        replace(each, documents=each.documents or max(one.documents, other.documents)) for each in (one, other)
-    )  # type: ignore[return-value]
+    if one is None or other is None:
+        return None, []
+    most = max(one.documents, other.documents)
+    caveats: list[Caveat] = []
+    if not most and (size := KNOWN_SIZES.get(task)):
+        says = f"{size:,} documents are taken for granted: the whole test set of {task}"
+        most, caveats = size, [Caveat("assumed-size", says, "state the limit, or the standard error")]
+    if not most:
+        return None, []
+    whole = [replace(each, documents=each.documents or most) for each in (one, other)]
+    return (whole[0], whole[1]), caveats
 
 
 def _rows(found: AccuracyResult) -> list[CheckedRow]:

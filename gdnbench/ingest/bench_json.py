@@ -57,7 +57,7 @@ def read_result(document: Mapping[str, Any], source: str, labels: tuple[str, ...
         figure = _figure(value)
         if figure is None or (is_count(name) and math.isfinite(figure) and not figure.is_integer()):
             unread.append(f"{short(str(key))}: {short(str(value), 30)}")
-        elif metrics.get(name, figure) != figure:
+        elif name in metrics and metrics[name] != figure:
             raise UserError(f"{source}: {name} stands there twice, as {metrics[name]:g} and {figure:g}")
         else:
             metrics[name] = figure

@@ -44,7 +44,7 @@ def read_block(piece: Piece, source: str, beside: Sequence[Written] = ()) -> Rec
         if value is None:
             if problem:
                 unread.append(f"{short(entry.label)}: {short(entry.value, 30)} ({problem})")
-        elif metrics.get(entry.name.key, value) != value:
+        elif entry.name.key in metrics and metrics[entry.name.key] != value:
             at = f"{source}: {entry.name.key}"
             raise UserError(f"{at} stands there twice, as {metrics[entry.name.key]:g} and {value:g}; keep one of them")
         else:

@@ -116,7 +116,7 @@ def of_scores(
 ) -> Record:
     """A record of scores that somebody printed, by `metric,filter`.
 
-    The number of documents is told by a standard error, or by the limit that was stated, or by the name of a test set.
+    The number of documents is told by a standard error, or by the limit that was stated; else it is not known here.
     """
     metric = Counter(key.partition(",")[0] for key in scores).most_common(1)[0][0]
     own = {key.partition(",")[2]: score for key, score in scores.items() if key.partition(",")[0] == metric}
@@ -135,13 +135,6 @@ def of_scores(
         documents = limit
     elif told is not None and (size := KNOWN_SIZES.get(task)) and abs(told / size - 1) < _STDERR_ROUNDED:
         documents = size
-    elif told is None and (size := KNOWN_SIZES.get(task)):
-        documents = size
-        says = f"{size:,} documents are taken for granted: the whole test set of {task}"
-        warnings.append(Caveat("assumed-size", says, "state the limit, or the standard error"))
-    if documents is None:
-        advice = "state the limit, or the standard error"
-        warnings.append(Caveat("unknown-size", f"how many documents {short(task)} has is not known", advice))
     output = Output(
         folder=source,
         task=task,

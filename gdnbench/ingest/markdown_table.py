@@ -198,7 +198,7 @@ def _record(own: _Found, sign: Convention | None, piece: Piece, source: str) -> 
         elif meant.name is None:
             spread = number(cell.spread, False, sign) if cell.spread else None
             scores.setdefault(meant.task, {})["exact_match,"] = Score(value, spread)
-        elif metrics.get(meant.name.key, value) != value:
+        elif meant.name.key in metrics and metrics[meant.name.key] != value:
             known = metrics[meant.name.key]
             raise UserError(f"{at}: {meant.name.key} stands there twice, as {known:g} and {value:g}; keep one of them")
         else:

@@ -62,7 +62,7 @@ def convention(texts: Iterable[tuple[str, bool]]) -> Convention | None:
     for text, whole in texts:
         found = readings(text, whole)
         if len(found) == 1:
-            votes.update(found)
+            votes.update(found.keys())
     (first, count), (_, other) = [*votes.most_common(2), (".", 0), (".", 0)][:2]
     return first if count > other else None
 

@@ -118,7 +118,7 @@ def _is_block_of_cells(rows: list[Line]) -> bool:
 def _begins(line: Line) -> bool:
     """Whether a block without its first line begins here: a label that nothing but a benchmark prints."""
     pair = label_and_value(line)
-    if pair is None or not pair[1][:1].isdigit() or "->" in pair[1] or "→" in pair[1]:
+    if pair is None or not pair[1][:1].isdigit() or _ARROW.fullmatch(line.text):
         return False
     return name_of(pair[0]) is not None and STRONG.search(pair[0].lower()) is not None
 
