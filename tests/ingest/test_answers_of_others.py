@@ -6,10 +6,10 @@ import json
 import math
 
 import pytest
+from lm_eval_folders import answers, results_of, write
 
 from gdnbench.ingest.check import Question, check
 from gdnbench.values.verdicts import Verdict
-from lm_eval_folders import answers, results_of, write
 from pasted import asked, codes
 
 
