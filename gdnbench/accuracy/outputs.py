@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gdnbench.accuracy.settings import listed_of, mapping, setting_of
 from gdnbench.values.accuracy import Score
 from gdnbench.values.errors import UserError
 from gdnbench.values.serving import Fault
@@ -158,8 +159,8 @@ def output_of(
         documents=documents,
         scores=by_filter,
         answers=answers,
-        setting=_setting(results, name),
-        listed=_listed(results),
+        setting=setting_of(results, name),
+        listed=listed_of(results),
         faults=tuple(faults),
         warnings=tuple(warnings),
     )
@@ -219,7 +220,7 @@ def _scores(results: Mapping[str, Any], task: str, path: Path) -> dict[str, Scor
 
 def _documents(results: Mapping[str, Any], task: str, path: Path) -> tuple[int, list[Fault]]:
     """How many documents were answered: said by the file, or told from the standard error in old releases."""
-    counts = _mapping(results.get("n-samples")).get(task)
+    counts = mapping(results.get("n-samples")).get(task)
     if isinstance(counts, dict) and isinstance(counts.get("effective"), int) and counts["effective"] > 0:
         return counts["effective"], []
     for score in _scores(results, task, path).values():
@@ -350,58 +351,6 @@ class _Samples:
         elif self._doubled:
             what = f"{self._doubled:,} lines of {self.path.name} stand there twice; each document counts once"
             self.warnings.append(Caveat("doubled", what, "nothing: they are equal"))
-
-
-def _setting(results: Mapping[str, Any], task: str) -> dict[str, Any]:
-    """What makes two scores comparable."""
-    config = _mapping(results.get("config"))
-    task_config = _mapping(_mapping(results.get("configs")).get(task))
-    return {
-        "task": task,
-        "version": _mapping(results.get("versions")).get(task),
-        "n_shot": _mapping(results.get("n-shot")).get(task),
-        "fewshot_seed": config.get("fewshot_seed"),
-        "limit": config.get("limit"),
-        "chat_template": results.get("chat_template_sha") or results.get("chat_template"),
-        "system_prompt": results.get("system_instruction_sha") or results.get("system_instruction"),
-        "multiturn": results.get("fewshot_as_multiturn"),
-        "generation": {**_arguments(task_config.get("generation_kwargs")), **_arguments(config.get("gen_kwargs"))},
-        "template": [task_config.get(name) for name in ("doc_to_text", "doc_to_target", "fewshot_delimiter")],
-        "filters": task_config.get("filter_list"),
-    }
-
-
-def _listed(results: Mapping[str, Any]) -> dict[str, Any]:
-    config = _mapping(results.get("config"))
-    found: dict[str, Any] = {
-        "lm_eval": results.get("lm_eval_version"),
-        "transformers": results.get("transformers_version"),
-        "model": config.get("model"),
-        "batch_size": config.get("batch_size"),
-        "seeds": [config.get(name) for name in ("random_seed", "numpy_seed", "torch_seed")],
-        "max_length": results.get("max_length"),
-    }
-    for name, value in _arguments(config.get("model_args")).items():
-        if name not in _OF_THE_MOMENT:
-            found[f"model argument {name}"] = value
-    return found
-
-
-_OF_THE_MOMENT = ("base_url",)
-"""Arguments that tell where a server listened; no two runs have the same."""
-
-
-def _arguments(given: Any) -> dict[str, Any]:
-    """Arguments as lm-eval keeps them: an object, or one text such as `temperature=0,top_p=1`."""
-    if isinstance(given, str):
-        pairs = (part.partition("=") for part in given.split(",") if "=" in part)
-        given = {name.strip(): value.strip() for name, _, value in pairs}
-    return {str(name): value for name, value in _mapping(given).items()}
-
-
-def _mapping(value: Any) -> Mapping[str, Any]:
-    """What should be an object, and nothing where it is none: the file is from outside."""
-    return value if isinstance(value, dict) else {}
 
 
 def _first(value: Any) -> str:

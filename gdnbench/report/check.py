@@ -10,11 +10,12 @@ from rich.markup import escape
 from rich.table import Table
 
 from gdnbench.ingest.lines import short
+from gdnbench.ingest.names import is_count
 from gdnbench.report import check_words as words
 from gdnbench.report.console import STYLES, wide_console
 from gdnbench.report.numbers import change, figure
 from gdnbench.values.ingested import CheckedPair, CheckedRow, CheckResult, Record
-from gdnbench.values.verdicts import Caveat
+from gdnbench.values.verdicts import Caveat, Verdict
 
 SHOWN = 40
 """Rows of a suite; all of them are in the JSON, and how many are left out is said."""
@@ -93,7 +94,9 @@ def _rows(rows: Sequence[CheckedRow]) -> Table:
         unit = f" ({row.unit})" if row.unit else ""
         ratio = row.after / row.before if row.before and row.after is not None and row.before > 0 else None
         notes = [note for note in (row.note, *(caveat.message for caveat in own.warnings)) if note]
-        if own.reason and own.reason not in notes and not (own.reason.startswith("too few") and not row.primary):
+        if own.verdict is Verdict.INVALID:
+            notes.insert(0, f"{own.reason.partition(':')[0]}, see above")
+        elif own.reason and own.reason not in notes and (row.primary or not own.reason.startswith("too few")):
             notes.insert(0, own.reason)
         table.add_row(
             escape(short(row.name, 90) + unit),
@@ -119,7 +122,7 @@ def _alone(console: Console, record: Record) -> None:
     table.add_column("value", justify="right")
     shown = list(record.metrics.items())[:SHOWN]
     for name, value in shown:
-        table.add_row(escape(short(name, 90)), _figure(value))
+        table.add_row(escape(short(name, 90)), f"{value:,.0f}" if is_count(name) else _figure(value))
     console.print(table)
     if len(record.metrics) > SHOWN:
         _say(console, f"  {len(record.metrics) - SHOWN} more figures with --json", "dim")

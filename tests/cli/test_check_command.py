@@ -100,7 +100,7 @@ def test_one_file_cannot_be_both_sides(tmp_path, capsys):
 
 def test_hostile_labels_are_inert(paste, capsys):
     evil = "after <script>alert(1)</script> [bold]x[/bold] `y` | z \x1b]0;title\x07\x1b[31m"
-    table = f"| Metric | before [red]a[/red] | after \x1b[5m`b` |\n|---|---|---|\n| Mean TTFT (ms) | 1.00 | 2.00 |\n"
+    table = "| Metric | before [red]a[/red] | after \x1b[5m`b` |\n|---|---|---|\n| Mean TTFT (ms) | 1.00 | 2.00 |\n"
     cells = "| \x1b[31m<script>[red]Happiness | 3.00 | \u202e4.00\x07 |\n"
     paste(f"before\n{block(BEFORE)}\n## {evil}\n{block(AFTER)}\n{table}{cells}")
     assert run("-", "--fail-on", "none") == 0
