@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from itertools import product
 from typing import Any
 
+from gdnbench.ingest.cold import slow_start
 from gdnbench.ingest.lines import short
 from gdnbench.ingest.loaded import as_float, is_number
 from gdnbench.values.errors import UserError
@@ -105,7 +106,7 @@ def read_asv(document: Mapping[str, Any], source: str, labels: tuple[str, ...]) 
         facts=facts,
         units=units,
         absent=absent,
-        warnings=tuple(_warnings(document, metrics, units)),
+        warnings=tuple(_warnings(document, metrics, units, samples)),
         versions=versions,
         timing=timing,
         samples=samples,
@@ -139,12 +140,23 @@ def _at(values: Any, place: int) -> Any:
     return values if place == 0 else None
 
 
-def _warnings(document: Mapping[str, Any], metrics: Mapping[str, float], units: Mapping[str, str]) -> Iterator[Caveat]:
+def _warnings(
+    document: Mapping[str, Any],
+    metrics: Mapping[str, float],
+    units: Mapping[str, str],
+    samples: Mapping[str, Sequence[float]],
+) -> Iterator[Caveat]:
     commit = str(document.get("commit_hash") or "").strip().lower()
     if commit in _NO_COMMIT or "dirty" in commit or "+" in commit:
         what = "unidentified: the file names no commit" if commit in _NO_COMMIT else "dirty: uncommitted changes"
         advice = "set the commit: asv run -E existing --set-commit-hash HEAD; a dashboard refuses such a file"
         yield Caveat("unidentified", what, advice)
+    slow = [(key, found) for key, kept in samples.items() if (found := slow_start(kept)) is not None]
+    if slow:
+        key, (count, times) = slow[0]
+        more = f", and {len(slow) - 1} more like it" if len(slow) > 1 else ""
+        says = f"{key}: the first {count} of its samples took {times:.1f} times as long as the rest{more}"
+        yield Caveat("slow_start", says, "read the median, and warm up with the same arguments")
     killed = [key for key, value in metrics.items() if units[key] == "s" and value == TIME_OUT_S]
     if killed:
         says = f"{killed[0]} is exactly asv's time-out of {TIME_OUT_S:g} s"

@@ -8,10 +8,10 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from statistics import median
+from collections.abc import Iterator, Mapping
 from typing import Any
 
+from gdnbench.ingest.cold import slow_start
 from gdnbench.ingest.lines import short
 from gdnbench.ingest.loaded import as_float, is_number
 from gdnbench.ingest.names import is_count, key_of
@@ -25,8 +25,6 @@ _DETAILS = frozenset(
     | {"errors", "steady_state_intervals", "rps_change_events"}
 )
 _PLAIN = re.compile(r"-?[0-9]+(?:\.[0-9]+)?(?:e-?[0-9]+)?")
-SLOW = 3.0
-"""So many times slower than the rest typically is a cold start; requests of one load differ by less."""
 
 
 def is_bench(document: Any) -> bool:
@@ -115,24 +113,13 @@ def _warnings(document: Mapping[str, Any]) -> Iterator[Caveat]:
     if 0 < single < len(lengths):
         says = f"{single} of {len(lengths)} requests have one token, and no TPOT or ITL"
         yield Caveat("one-token", says, "mind that a goodput with a limit on TPOT counts them as met")
-    if slow := _slow_start(_numbers(document.get("ttfts"))):
+    if slow := slow_start(_numbers(document.get("ttfts"))):
         count, times = slow
         says = (
             f"the first {f'{count} requests' if count > 1 else 'request'} waited {times:.1f} times as long as the rest"
         )
         advice = "read the medians, and measure after a pass over the same prompts that is thrown away"
         yield Caveat("slow_start", f"{says} for the first token", advice)
-
-
-def _slow_start(times: Sequence[float]) -> tuple[int, float] | None:
-    """How many requests at the start are slower than every later one, and how many times slower than typical."""
-    if len(times) < 8:
-        return None
-    for first in range(len(times) // 4, 0, -1):
-        rest = times[first:]
-        if min(times[:first]) > max(rest) and min(times[:first]) > SLOW * median(rest) > 0:
-            return first, median(times[:first]) / median(rest)
-    return None
 
 
 def _numbers(values: Any) -> list[float]:

@@ -93,13 +93,13 @@ def read_text(text: str, source: str, labels: tuple[str, ...]) -> Read:
         says = f"{source}: {len(too_long)} lines are too long to be read, the first is line {too_long[0]}"
         caveats.append(Caveat("long-lines", says, "paste the results alone"))
     stated = lm_eval.settings_in(text[:MOST_BYTES])
-    found = list(pieces(lines))
-    if len(found) > MOST_RECORDS:
+    parts = list(pieces(lines))
+    if len(parts) > MOST_RECORDS:
         raise UserError(
-            f"{source} has {len(found)} blocks and tables, more than {MOST_RECORDS}: paste the results alone"
+            f"{source} has {len(parts)} blocks and tables, more than {MOST_RECORDS}: paste the results alone"
         )
-    numbers = [numbers_of(piece) if piece.kind == "block" else [] for piece in found]
-    for place, piece in enumerate(found):
+    numbers = [numbers_of(piece) if piece.kind == "block" else [] for piece in parts]
+    for place, piece in enumerate(parts):
         beside = [number for other, own in enumerate(numbers) if other != place for number in own]
         own, told = _piece(piece, f"{source}, line {piece.number}", labels, stated, beside)
         records += own

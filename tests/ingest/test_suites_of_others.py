@@ -142,6 +142,12 @@ def test_several_results_a_side_show_their_spread():
     assert pair.row("s.time_a").note == "within noise: 1 to 1.3 before, 0.9 to 1.1 after"
 
 
+def test_a_cold_start_among_samples_is_told():
+    found = row([3e-5], samples=[[9e-4, 3e-5, 3.1e-5, 2.9e-5, 3e-5]])
+    (told,) = (one.message for one in asked([asv({"s.time_a": found})]).records[0].warnings)
+    assert told == "s.time_a: the first 1 of its samples took 30.0 times as long as the rest"
+
+
 def test_a_time_that_equals_the_time_out_is_suspected():
     assert "time-out" in codes(asked([asv({"s.time_a": row([60.0])})]).records[0].warnings)
 
