@@ -76,7 +76,7 @@ def _rows(found: AccuracyResult) -> list[CheckedRow]:
     rows = []
     for row in found.rows:
         paired = "paired" if row.paired is not None else "not paired"
-        p_value = "" if row.p_value is None else f", p = {row.p_value:.3f}"
+        p_value = "" if row.p_value is None else ", p < 0.001" if row.p_value < 0.001 else f", p = {row.p_value:.3f}"
         flips = "" if row.paired is None else f"; {row.paired.lost} lost and {row.paired.gained} gained"
         metric = Metric(row.metric, row.metric, "", "sampled", "higher", floor=found.floor)
         judgement = Judgement(
