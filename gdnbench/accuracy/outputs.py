@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from gdnbench.accuracy.settings import listed_of, mapping, setting_of
 from gdnbench.values.accuracy import Score
 from gdnbench.values.errors import UserError
 from gdnbench.values.serving import Fault
@@ -91,17 +92,53 @@ def read_output(folder: Path, task: str | None = None) -> Output:
     path, others = _results_file(folder)
     results = _json(path)
     name = _task(results, task, path)
-    scores = _scores(results, name, path)
-    metric = next(iter(scores)).partition(",")[0]
-    documents, faults = _documents(results, name, path)
     warnings = []
     if others:
         warnings.append(
             Caveat("several-runs", f"{folder} holds {others + 1} runs; the newest, {path.name}, was read", "name one")
         )
     samples = path.with_name(path.name.replace("results_", f"samples_{name}_", 1)).with_suffix(".jsonl")
+    return output_of(results, name, str(folder), path, samples if samples.is_file() else None, warnings)
+
+
+def tasks_of(folder: Path) -> list[str]:
+    """The tasks of the newest run in a folder.
+
+    Raises:
+        UserError: no finished run is there, or it cannot be read.
+    """
+    return [
+        str(name) for name, metrics in _json(_results_file(folder)[0])["results"].items() if isinstance(metrics, dict)
+    ]
+
+
+def output_of(
+    results: Mapping[str, Any],
+    task: str,
+    source: str,
+    path: Path | None = None,
+    samples: Path | None = None,
+    warnings: Sequence[Caveat] = (),
+) -> Output:
+    """The run that a results file tells of, with its answers where there are samples.
+
+    Args:
+        results: the whole file, loaded.
+        task: one that it has.
+        source: where it was read from, for messages.
+        path: the file; default, `source`.
+        warnings: what is known of it already.
+
+    Raises:
+        UserError: the task has no metric that says right or wrong, or no number of documents; samples are damaged.
+    """
+    name, place = task, path or Path(source)
+    warnings = list(warnings)
+    scores = _scores(results, name, place)
+    metric = next(iter(scores)).partition(",")[0]
+    documents, faults = _documents(results, name, place)
     answers: dict[str, dict[str, Answer]] = {}
-    if samples.is_file():
+    if samples is not None:
         reader = _Samples(samples, metric)
         answers = reader.answers
         faults += reader.faults
@@ -109,21 +146,21 @@ def read_output(folder: Path, task: str | None = None) -> Output:
     else:
         warnings.append(
             Caveat(
-                "no-samples", f"{folder} has no samples, so answers cannot be paired", "run lm-eval with --log_samples"
+                "no-samples", f"{source} has no samples, so answers cannot be paired", "run lm-eval with --log_samples"
             )
         )
     by_filter = {key.partition(",")[2]: score for key, score in scores.items()}
     faults += _against_samples(by_filter, answers, documents)
     faults += _against_stderr(by_filter, documents)
     return Output(
-        folder=str(folder),
+        folder=source,
         task=name,
         metric=metric,
         documents=documents,
         scores=by_filter,
         answers=answers,
-        setting=_setting(results, name),
-        listed=_listed(results),
+        setting=setting_of(results, name),
+        listed=listed_of(results),
         faults=tuple(faults),
         warnings=tuple(warnings),
     )
@@ -183,7 +220,7 @@ def _scores(results: Mapping[str, Any], task: str, path: Path) -> dict[str, Scor
 
 def _documents(results: Mapping[str, Any], task: str, path: Path) -> tuple[int, list[Fault]]:
     """How many documents were answered: said by the file, or told from the standard error in old releases."""
-    counts = (results.get("n-samples") or {}).get(task)
+    counts = mapping(results.get("n-samples")).get(task)
     if isinstance(counts, dict) and isinstance(counts.get("effective"), int) and counts["effective"] > 0:
         return counts["effective"], []
     for score in _scores(results, task, path).values():
@@ -314,53 +351,6 @@ class _Samples:
         elif self._doubled:
             what = f"{self._doubled:,} lines of {self.path.name} stand there twice; each document counts once"
             self.warnings.append(Caveat("doubled", what, "nothing: they are equal"))
-
-
-def _setting(results: Mapping[str, Any], task: str) -> dict[str, Any]:
-    """What makes two scores comparable."""
-    config = results.get("config") or {}
-    task_config = (results.get("configs") or {}).get(task) or {}
-    return {
-        "task": task,
-        "version": (results.get("versions") or {}).get(task),
-        "n_shot": (results.get("n-shot") or {}).get(task),
-        "fewshot_seed": config.get("fewshot_seed"),
-        "limit": config.get("limit"),
-        "chat_template": results.get("chat_template_sha") or results.get("chat_template"),
-        "system_prompt": results.get("system_instruction_sha") or results.get("system_instruction"),
-        "multiturn": results.get("fewshot_as_multiturn"),
-        "generation": {**(task_config.get("generation_kwargs") or {}), **(config.get("gen_kwargs") or {})},
-        "template": [task_config.get(name) for name in ("doc_to_text", "doc_to_target", "fewshot_delimiter")],
-        "filters": task_config.get("filter_list"),
-    }
-
-
-def _listed(results: Mapping[str, Any]) -> dict[str, Any]:
-    config = results.get("config") or {}
-    found: dict[str, Any] = {
-        "lm_eval": results.get("lm_eval_version"),
-        "transformers": results.get("transformers_version"),
-        "model": config.get("model"),
-        "batch_size": config.get("batch_size"),
-        "seeds": [config.get(name) for name in ("random_seed", "numpy_seed", "torch_seed")],
-        "max_length": results.get("max_length"),
-    }
-    for name, value in _model_arguments(config.get("model_args")).items():
-        found[f"model argument {name}"] = value
-    return found
-
-
-_OF_THE_MOMENT = ("base_url",)
-"""Arguments that tell where a server listened; no two runs have the same."""
-
-
-def _model_arguments(given: Any) -> dict[str, Any]:
-    if isinstance(given, str):
-        pairs = (part.partition("=") for part in given.split(",") if "=" in part)
-        given = {name.strip(): value.strip() for name, _, value in pairs}
-    if not isinstance(given, dict):
-        return {}
-    return {str(name): value for name, value in given.items() if name not in _OF_THE_MOMENT}
 
 
 def _first(value: Any) -> str:

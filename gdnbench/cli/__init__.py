@@ -9,6 +9,7 @@ import typer
 from gdnbench.cli import exits
 from gdnbench.cli.accuracy import accuracy
 from gdnbench.cli.calibrate import calibrate
+from gdnbench.cli.check import check
 from gdnbench.cli.conform import conform
 from gdnbench.cli.cost import cost
 from gdnbench.cli.data import data
@@ -44,6 +45,7 @@ app.command()(faults)
 app.command()(calibrate)
 app.command()(evidence)
 app.command()(gate)
+app.command()(check)
 app.command()(conform)
 app.command()(doctor)
 app.command("new-change")(new_change)

@@ -213,5 +213,5 @@ def _skewed(row: ServeRow, rows: Sequence[ServeRow]) -> ServeRow:
     return replace(row, judgement=replace(row.judgement, warnings=(*row.judgement.warnings, _SKEW)))
 
 
-def _find(rows: Sequence[ServeRow], concurrency: int, figure: Figure) -> ServeRow:
+def _find(rows: Sequence[ServeRow], concurrency: int | None, figure: Figure) -> ServeRow:
     return next(row for row in rows if (row.concurrency, Figure(row.metric, row.statistic)) == (concurrency, figure))

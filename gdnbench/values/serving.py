@@ -94,9 +94,10 @@ class Decomposition:
         acceptance: of tokens per step; one without speculation, None if it is not known: then it hides in the rest.
         leads: what to read first: the step time, if acceptance drifted by so much that it colours throughput.
         verdict: on the step time, a question of its own; None where there is none.
+        concurrency: None where figures of others do not say at which.
     """
 
-    concurrency: int
+    concurrency: int | None
     throughput: Part
     step_time: Part | None
     acceptance: Part | None

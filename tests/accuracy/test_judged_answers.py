@@ -8,7 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from lm_eval_folders import STAMP, answers, samples_of, write
 
 from gdnbench.accuracy.judging import judge_accuracy
 from gdnbench.accuracy.outputs import read_output
@@ -16,6 +15,7 @@ from gdnbench.report import accuracy_words as words
 from gdnbench.values.accuracy import AccuracyResult
 from gdnbench.values.errors import UserError
 from gdnbench.values.verdicts import Verdict
+from lm_eval_folders import STAMP, answers, samples_of, write
 
 
 def judged(

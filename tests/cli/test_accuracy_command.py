@@ -6,9 +6,9 @@ import json
 from pathlib import Path
 
 import pytest
-from lm_eval_folders import STAMP, answers, write
 
 from gdnbench.cli import app, exits
+from lm_eval_folders import STAMP, answers, write
 
 PAIR = ["pr51913.before", "pr51913.after"]
 

@@ -7,7 +7,6 @@ import random
 
 import pytest
 import torch
-from sequences import sequence_step
 
 from gdn_impl.limit import Builder, LimitMetadata, forget
 from gdn_impl.metadata import GDNMetadata
@@ -17,6 +16,7 @@ from gdnbench.drivers.gdn import BuildDriver
 from gdnbench.probes.cost import step_costs
 from gdnbench.probes.equality import difference
 from gdnbench.values.scenarios import named, parse, random_scenario
+from sequences import sequence_step
 
 SHARED = [field.name for field in dataclasses.fields(GDNMetadata)]
 SCENARIOS = [scenario for scenario in named() if BuildDriver.refuses(scenario) is None]

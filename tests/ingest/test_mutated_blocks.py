@@ -1,0 +1,127 @@
+"""Blocks damaged in every way that a paste knows: never a traceback, and never a wrong figure taken as right."""
+
+from __future__ import annotations
+
+from hypothesis import HealthCheck, example, given, settings
+from hypothesis import strategies as st
+
+from gdnbench.report.check import print_json
+from gdnbench.values.errors import UserError
+from pasted import AFTER, BEFORE, FAST_ALONE, SLOW_ALONE, asked, block, written
+
+SIGNS = {
+    "1393.52": lambda name, value: written(name, value),
+    "1,393.52": lambda name, value: f"{int(value):,}" if written(name, value).isdigit() else f"{value:,.2f}",
+    "1393,52": lambda name, value: written(name, value).replace(".", ","),
+    "1.393,52": lambda name, value: SIGNS["1,393.52"](name, value).translate(str.maketrans(",.", ".,")),
+    "1 393,52": lambda name, value: SIGNS["1.393,52"](name, value).replace(".", "\u202f"),
+    "1'393.52": lambda name, value: SIGNS["1,393.52"](name, value).replace(",", "'"),
+}
+SEPARATORS = (": ", " = ", "|", "\t", ";", ",", "  ", " ", " \u2192 ", "")
+MARKS = ("", "> ", "    ", "- ", "* ", "\x1b[31m", "| ", "# ", "1. ")
+PUBLISHED = (SLOW_ALONE, FAST_ALONE, BEFORE, AFTER)
+
+Lines = list[str]
+
+
+def values_of(found):
+    return {(name, value) for name, value in found.items()}
+
+
+ALL = set().union(*map(values_of, PUBLISHED))
+
+
+@st.composite
+def damaged(draw):
+    """A text of one or two blocks, with up to three kinds of damage to it."""
+    write = SIGNS[draw(st.sampled_from(sorted(SIGNS)))]
+    chosen = draw(st.lists(st.sampled_from(PUBLISHED), min_size=1, max_size=2))
+    text = ""
+    for number, found in enumerate(chosen):
+        label = draw(st.sampled_from(("", "Main:\n", "This PR\n", "## after\n", "concurrency 7\n")))
+        lines = block(found, write=write).splitlines()
+        if draw(st.booleans()):
+            lines = [line.rstrip() for line in lines]
+        for _ in range(draw(st.integers(0, 2))):
+            lines = draw(st.sampled_from(DAMAGES))(draw, lines)
+        text += label + "\n".join(lines) + ("\n" if number + 1 < len(chosen) or draw(st.booleans()) else "")
+    if draw(st.booleans()):
+        start, end = sorted(draw(st.tuples(st.integers(0, len(text)), st.integers(0, len(text)))))
+        text = text[start:] if draw(st.booleans()) else text[:end]
+    return text
+
+
+def reordered(draw, lines: Lines) -> Lines:
+    return draw(st.permutations(lines))
+
+
+def cut_in_lines(draw, lines: Lines) -> Lines:
+    start = draw(st.integers(0, len(lines)))
+    return lines[start:] if draw(st.booleans()) else lines[:start]
+
+
+def left_out(draw, lines: Lines) -> Lines:
+    gone = draw(st.sets(st.integers(0, len(lines)), max_size=8))
+    return [line for number, line in enumerate(lines) if number not in gone]
+
+
+def doubled(draw, lines: Lines) -> Lines:
+    twice = draw(st.sets(st.integers(0, len(lines)), max_size=8))
+    return [line for number, line in enumerate(lines) for _ in range(1 + (number in twice))]
+
+
+def whole_twice(draw, lines: Lines) -> Lines:
+    return lines * 2
+
+
+def narrow(draw, lines: Lines) -> Lines:
+    width = draw(st.integers(20, 55))
+    return [line[:width] for line in lines]
+
+
+def other_separator(draw, lines: Lines) -> Lines:
+    sign = draw(st.sampled_from(SEPARATORS))
+    halves = [line.rpartition(":") for line in lines]
+    return [f"{label}{sign}{value.strip()}" if colon else value for label, colon, value in halves]
+
+
+def marked(draw, lines: Lines) -> Lines:
+    mark = draw(st.sampled_from(MARKS))
+    return [mark + line for line in lines]
+
+
+def blank_lines(draw, lines: Lines) -> Lines:
+    return [each for line in lines for each in (line, "")]
+
+
+DAMAGES = (
+    reordered, cut_in_lines, left_out, doubled, whole_twice, narrow, other_separator, marked, blank_lines,
+)  # fmt: skip
+
+
+@settings(max_examples=2000, suppress_health_check=list(HealthCheck))
+@given(damaged())
+@example("Peak output token throughput (tok/s):    585.00"[5:])
+def test_no_damage_makes_a_wrong_figure(text):
+    try:
+        found = asked(text)
+    except UserError as refusal:
+        assert "\n" not in str(refusal)
+        return
+    for record in found.records:
+        spoiled = {name for fault in record.faults for name in fault.metrics}
+        for name, value in record.metrics.items():
+            assert (name, value) in ALL or name in spoiled, f"{name} {value} in {text!r}"
+
+
+@settings(max_examples=300, suppress_health_check=list(HealthCheck))
+@given(
+    st.text(max_size=400) | st.lists(st.sampled_from([*"|-:.,0123456789 \n{}[]#>*`", "TTFT", "before"])).map("".join)
+)
+def test_no_text_makes_a_traceback(text):
+    try:
+        found = asked(text)
+    except UserError as refusal:
+        assert str(refusal)
+    else:
+        print_json(found)
