@@ -42,6 +42,10 @@ def evidence(
     resume: Annotated[Path | None, typer.Option(help="Go on with the step campaign in this directory.")] = None,
     resume_server: Annotated[Path | None, typer.Option(help="Go on with the server campaign in it.")] = None,
     resume_accuracy: Annotated[Path | None, typer.Option(help="Go on with the comparison of answers in it.")] = None,
+    claim: Annotated[
+        list[str] | None,
+        typer.Option(help='Stated of this measurement, e.g. "output_tps +7% @ concurrency=1"; may be repeated.'),
+    ] = None,
     fail_on: Annotated[str, typer.Option(help="Verdicts that give exit code 1.")] = exits.FAIL_ON,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> int:
@@ -50,6 +54,7 @@ def evidence(
     from gdnbench.campaign.progress import stages
     from gdnbench.report.gather import gather
     from gdnbench.report.write import say, write
+    from gdnbench.values.claims import parse_claim
 
     failing = exits.verdict_names(fail_on)
     if change not in CATALOG:
@@ -61,8 +66,9 @@ def evidence(
         raise UserError(f"--profile {profile}: there are quick and full")
     asked = _server(server, device, preset, dataset, server_launches, resume_server, profile == "quick")
     answers = _accuracy(accuracy, asked, resume_accuracy)
+    claims = [parse_claim(text) for text in claim or ()]
     with stages() as progress:
-        found = gather(CATALOG[change], device, launches, resume, asked, answers, progress)
+        found = gather(CATALOG[change], device, launches, resume, asked, answers, progress, claims)
     written = write(found, out)
     say(found, written, as_json)
     return exits.status_of([found.verdict], failing)

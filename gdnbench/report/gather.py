@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import torch
 
-from gdn_impl.catalog import Change, Claim, Level
+from gdn_impl.catalog import Change, Level
 from gdnbench.accuracy import campaign as answers
 from gdnbench.accuracy.planning import plan_accuracy
 from gdnbench.accuracy.planning import same_sides as same_answers
@@ -24,8 +24,9 @@ from gdnbench.campaign.turns import AFTER, BEFORE
 from gdnbench.devices.base import CpuDevice
 from gdnbench.drivers.registry import PARTS, Part, load
 from gdnbench.probes.equality import compare as differences
+from gdnbench.report.claims import of_this_run, published
 from gdnbench.report.costs import pairs, without_operations
-from gdnbench.report.evidence import ClaimFinding, EqualityFinding, Evidence
+from gdnbench.report.evidence import EqualityFinding, Evidence
 from gdnbench.report.waterfall import Waterfall, waterfall
 from gdnbench.serving import campaign as serving
 from gdnbench.serving.journal import ServeJournal
@@ -33,6 +34,7 @@ from gdnbench.serving.judged import judge_serving
 from gdnbench.serving.planning import plan_serve, same_sides
 from gdnbench.serving.presets import preset
 from gdnbench.values.accuracy import AccuracyResult
+from gdnbench.values.claims import StatedClaim
 from gdnbench.values.errors import UserError
 from gdnbench.values.scenarios import Scenario, named, random_scenario
 from gdnbench.values.scenarios import parse as parse_scenario
@@ -88,6 +90,7 @@ def gather(
     server: ServerQuestion | str,
     accuracy: AccuracyQuestion | str,
     progress: Progress,
+    claims: Sequence[StatedClaim] = (),
 ) -> Evidence:
     """Everything about one change that can be measured here.
 
@@ -98,6 +101,7 @@ def gather(
         journal: of a campaign of this change to go on with.
         server, accuracy: what to ask a live server, and of its answers; or why nothing is asked.
         progress: told what happens.
+        claims: that somebody makes of this very measurement.
 
     Raises:
         UserError, EnvironmentMissing, Interrupted: as the campaign.
@@ -129,7 +133,7 @@ def gather(
         equality=equality,
         costs={part: without_operations(one).result for part, one in counted.items()},
         step=None if judged is None else judged.result,
-        claims=tuple(_finding(claim, device) for claim in change.claims),
+        claims=published(change, served) + of_this_run(claims, served, answered),
         environment=_environment(judged),
         elsewhere={level: elsewhere[level] for level in Level if level in elsewhere},
         server=served,
@@ -221,13 +225,6 @@ def _accuracy(change: Change, asked: AccuracyQuestion, progress: Progress) -> Ac
         same_answers(opened.plan, before, after)
     runs = answers.run(opened, lambda role, done, total: progress(f"answers: {role}", done, total))
     return answers.judge(opened, runs)
-
-
-def _finding(claim: Claim, device: str) -> ClaimFinding:
-    where = "no GPU was used here" if device == "cpu" else "this report has no server in it"
-    return ClaimFinding(
-        claim, "measured elsewhere", f"{claim.setting}; {where}, so it is neither supported nor refuted"
-    )
 
 
 def _environment(judged: JudgedCampaign | None) -> dict[str, str]:
