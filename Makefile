@@ -40,6 +40,7 @@ format: $(READY) ## let ruff format and mend
 	@$(BIN)/ruff check --fix .
 
 docs: $(READY) ## the documents as a site, in build/docs
+	@$(BIN)/typer gdnbench.cli utils docs --name gdnbench --output docs/reference/cli.md > /dev/null
 	@$(BIN)/python -m mkdocs build --strict --quiet
 
 asv: $(READY) ## every asv suite once, in an environment of its own

@@ -57,10 +57,8 @@ def _explained(claim: Claim, saving: StatedClaim) -> str:
     share = saved_ms / PUBLISHED_STEP_MS
     claimed = (claim.after or 0.0) / claim.before - 1 if claim.before else 0.0
     verb = "explains" if claimed <= share * ROOM else "does not explain"
-    told = (
-        f"the profiled saving, {abs(saving.difference or 0.0):g} us x {PUBLISHED_GROUPS} KV groups, is {share:.0%} of a "
-        f"step of {PUBLISHED_STEP_MS:g} ms, which {verb} it"
-    )
+    saved = f"{abs(saving.difference or 0.0):g} us x {PUBLISHED_GROUPS} KV groups"
+    told = f"the profiled saving, {saved}, is {share:.0%} of a step of {PUBLISHED_STEP_MS:g} ms, which {verb} it"
     return told.replace("%", " %")
 
 

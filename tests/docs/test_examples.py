@@ -15,8 +15,8 @@ from gdnbench.cli import app, exits
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
-FOLLOWED = {"adding-a-change.md", "gate-a-repository.md"}
-"""By tests of their own."""
+FOLLOWED = {"adding-a-change.md", "gate-a-repository.md", "cli.md"}
+"""By tests of their own; `cli.md` lists what can be typed."""
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 MEASURES = ("step", "serve", "accuracy", "evidence")
 MAY_FAIL = {exits.DONE, exits.FAILING_VERDICT}
@@ -68,3 +68,10 @@ def test_links_between_pages_lead_somewhere():
     for page in [*PAGES, ROOT / "README.md"]:
         for target in re.findall(r"\]\(([^)#:]+?)(?:#[^)]*)?\)", page.read_text("utf-8")):
             assert (page.parent / target).exists(), f"{page.name} links to {target}"
+
+
+def test_the_list_of_commands_is_up_to_date(tmp_path):
+    command = [str(Path(sys.executable).parent / "typer"), "gdnbench.cli", "utils", "docs", "--name", "gdnbench"]
+    subprocess.run([*command, "--output", str(tmp_path / "cli.md")], cwd=ROOT, check=True, capture_output=True)
+    current = (ROOT / "docs" / "reference" / "cli.md").read_text("utf-8")
+    assert (tmp_path / "cli.md").read_text("utf-8") == current, "make docs writes it anew"
