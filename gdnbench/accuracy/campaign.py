@@ -150,11 +150,12 @@ def _warnings(runs: Sequence[AccuracyRun]) -> Iterator[Caveat]:
 def loss_in_words(witness: Mapping[str, Any]) -> str:
     """What a witness saw go wrong first, and how often."""
     first = witness["first"]
+    drafts = "no drafts" if first["drafts_before"] < 0 else f"{first['drafts_before']} drafts"
     return (
         f"{witness['losses']:,} of {witness['checks']:,} states were read from the wrong block, first in step "
         f"{first['step']}, KV group {first['group']}, row {first['row']} of {first['rows']} on the {first['path']} "
         f"path: {first['field']} led to block {first['reads']}, and the state lay in {first['lies_in']}, since the "
-        f"last step had {first['drafts_before']} drafts and left {first['accepted_before']} tokens"
+        f"last step had {drafts} and left {first['accepted_before']} tokens"
     )
 
 
