@@ -1,0 +1,48 @@
+"""Whole campaigns that were measured: a handicap of 100 us per build is found in each, identical code in none."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from gdnbench.serving.judged import judge_serving
+from gdnbench.serving.recording import load
+from gdnbench.values.verdicts import Verdict
+
+KEPT = Path(__file__).parents[2] / "datasets" / "serving"
+
+
+def judged(path: Path):
+    return judge_serving(*load(path))
+
+
+@pytest.mark.parametrize("path", sorted(KEPT.glob("handicap-*.json.gz")), ids=lambda path: path.name)
+def test_a_handicap_is_found(path):
+    found = judged(path)
+    (row,) = found.primary
+    assert found.verdict is row.judgement.verdict is Verdict.REGRESSED
+    assert row.judgement.interval[1] < 1
+    assert abs(found.control(row).judgement.ratio - 1) < 0.02
+    median = {role: max(builds, key=lambda one: one.builds).median_us for role, builds in found.coverage.builds.items()}
+    assert 90 < median["after"] - median["before"] < 140
+
+
+@pytest.mark.parametrize("path", sorted(KEPT.glob("identical-*.json.gz")), ids=lambda path: path.name)
+def test_identical_code_is_not(path):
+    found = judged(path)
+    assert not found.invalid
+    assert found.verdict in (Verdict.SAME, Verdict.UNKNOWN)
+    assert found.primary[0].judgement.smallest_detectable < 0.03
+
+
+def test_there_are_some_of_each():
+    names = {path.name.partition("-")[0] for path in KEPT.glob("*.json.gz")}
+    assert names == {"handicap", "identical"}
+
+
+@pytest.mark.parametrize("path", sorted(KEPT.glob("*.json.gz")), ids=lambda path: path.name)
+def test_they_name_no_place_of_the_machine_that_measured(path):
+    plan, launches = load(path)
+    assert plan.server.model == "datasets/tiny-gdn"
+    assert all(not word.startswith("/") for one in launches for word in one.servers[0].command)
