@@ -129,6 +129,15 @@ def read_output(folder: Path, task: str | None = None) -> Output:
     )
 
 
+def find_results(folder: Path) -> Path:
+    """The file with the scores that `read_output` reads.
+
+    Raises:
+        UserError: no finished run is there.
+    """
+    return _results_file(folder)[0]
+
+
 def _results_file(folder: Path) -> tuple[Path, int]:
     """The newest results file of a folder, and how many others there are."""
     if folder.is_file() and folder.name.startswith("results_"):

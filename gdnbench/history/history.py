@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+import math
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
+from typing import Any
 
 from gdnbench.history.loading import load
 from gdnbench.history.migrations import SCHEMA
@@ -52,7 +54,7 @@ class History:
                 for file, (content, rows) in tables.items()
             },
         }
-        text = json.dumps(head, indent=1, allow_nan=False, default=str)
+        text = json.dumps(_plain(head), indent=1, allow_nan=False)
         self.place.write(str(name), {file: content for file, (content, _) in tables.items()} | {LAST: text.encode()})
         return str(name), True
 
@@ -104,3 +106,14 @@ class History:
             samples: whether the samples are wanted too.
         """
         return Tables(self.place, runs, samples)
+
+
+def _plain(value: Any) -> Any:
+    """A value as JSON has it: settings come from everywhere, and JSON has no infinity."""
+    if isinstance(value, Mapping):
+        return {str(key): _plain(one) for key, one in value.items()}
+    if isinstance(value, list | tuple | set | frozenset):
+        return [_plain(one) for one in value]
+    if isinstance(value, float) and not math.isfinite(value):
+        return str(value)
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)

@@ -11,7 +11,7 @@ import pyarrow as pa
 from gdnbench.history.migrations import SCHEMA, migrate_points, migrate_samples
 from gdnbench.history.place import Place
 from gdnbench.history.reading import KeptRun, Skipped
-from gdnbench.history.tables import COLUMNS, MOST_BYTES, POINTS, SAMPLES, check_columns, from_parquet
+from gdnbench.history.tables import COLUMNS, MOST_BYTES, POINTS, check_columns, from_parquet
 
 AT_ONCE = 64
 """Runs whose files are asked for together: over a network many are as fast as one, and memory holds no more."""

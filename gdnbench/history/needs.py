@@ -17,4 +17,6 @@ def require_libraries() -> None:
     """
     missing = [name for name in LIBRARIES if find_spec(name) is None]
     if missing:
-        raise EnvironmentMissing(f"a history needs {', '.join(missing)}: install it with pip install 'gdnbench[history]'")
+        raise EnvironmentMissing(
+            f"a history needs {', '.join(missing)}: install it with pip install 'gdnbench[history]'"
+        )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Any
 
 from gdnbench.accuracy.judging import SETTINGS
@@ -67,12 +68,12 @@ def _points(result: AccuracyResult, machine: Machine) -> Iterator[Point]:
             how = setting(facts["preset"], {**_setting(result), "release": facts["releases"][role]})
             series[role] = Series(result.sides[role], "", "", result.task, row.metric, row.filter, how, *where)
             yield score_point(series[role], score, row.primary, one_line(row.reason) if _invalid(row) else "")
-        key = {name: getattr(series[AFTER], name) for name in ("part", "load", "metric", "statistic", "setting")}
+        before = result.sides[BEFORE]
+        yield _difference(replace(series[AFTER], against=before), row)
         same = row.control
-        yield _difference(Series(result.sides[AFTER], result.sides[BEFORE], *key.values(), *where), row)
         if same is not None and same.documents:
             yield Point(
-                series=Series(result.sides[BEFORE], result.sides[BEFORE], *key.values(), *where),
+                series=replace(series[BEFORE], against=before),
                 value=(same.gained - same.lost) / same.documents,
                 unit=DIFFERENCE,
                 direction="higher",

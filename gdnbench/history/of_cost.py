@@ -54,7 +54,9 @@ def cost_run(before: Variant, after: Variant, counted: Mapping[str, Counted], st
 def _points(before: str, after: str, counted: Mapping[str, Counted]) -> Iterator[Point]:
     for part, one in counted.items():
         for row in one.result.rows:
-            yield from counts(row.variant, part, row.scenario, row.counts, why_invalid(one.result.judgements[row.scenario]))
+            yield from counts(
+                row.variant, part, row.scenario, row.counts, why_invalid(one.result.judgements[row.scenario])
+            )
         for scenario, judgement in one.result.judgements.items():
             yield cost_comparison(after, before, part, scenario, judgement)
 

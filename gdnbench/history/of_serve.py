@@ -14,8 +14,8 @@ from gdnbench.serving.plan import ServePlan
 from gdnbench.serving.records import ServeLaunch
 from gdnbench.values.metrics import BUILD_TIME
 from gdnbench.values.runs import Machine, Run, RunIdentity, moment
-from gdnbench.values.serving import ServeResult, ServeRow
 from gdnbench.values.series import Point, Series, setting
+from gdnbench.values.serving import ServeResult, ServeRow
 
 
 def serve_run(plan: ServePlan, launches: Sequence[ServeLaunch], result: ServeResult) -> Run:
@@ -71,9 +71,7 @@ def _series(plan: ServePlan, result: ServeResult, role: str, load: str, requests
     return Series(plan.sides[role], "", "", load, "", "", how, plan.server.device, machine.hardware, machine.host)
 
 
-def _points(
-    plan: ServePlan, launches: Sequence[ServeLaunch], result: ServeResult, machine: Machine
-) -> Iterator[Point]:
+def _points(plan: ServePlan, launches: Sequence[ServeLaunch], result: ServeResult, machine: Machine) -> Iterator[Point]:
     requests = {load.concurrency: load.requests for load in plan.loads}
     for row in result.rows:
         load, statistic = f"c{row.concurrency}", row.statistic
@@ -96,12 +94,12 @@ def _points(
 
 
 def _ratio(series: Series, against: str, row: ServeRow, log_ratios: Sequence[float]) -> Point:
-    return comparison(for_metric(series, row.metric, against=against), row.metric, row.judgement, log_ratios, row.primary)
+    return comparison(
+        for_metric(series, row.metric, against=against), row.metric, row.judgement, log_ratios, row.primary
+    )
 
 
-def _builds(
-    plan: ServePlan, launches: Sequence[ServeLaunch], result: ServeResult, machine: Machine
-) -> Iterator[Point]:
+def _builds(plan: ServePlan, launches: Sequence[ServeLaunch], result: ServeResult, machine: Machine) -> Iterator[Point]:
     """What a build of each kind of step took, all launches and loads together."""
     loads: Mapping[str, Any] = {"loads": [[load.concurrency, load.requests] for load in plan.loads]}
     invalid = one_line(result.invalid[0].message) if result.invalid else ""

@@ -48,7 +48,7 @@ class Place:
 
         self.location = location
         try:
-            self._files, self._root = url_to_fs(os.path.expanduser(location) if "://" not in location else location)
+            self._files, self._root = url_to_fs(location if "://" in location else str(Path(location).expanduser()))
         except ImportError as error:
             raise EnvironmentMissing(f"--history {location}: {error}") from None
         except ValueError as error:

@@ -1,4 +1,4 @@
-"""Which runs a history holds, in order, and what is there besides: damaged runs and runs of later versions are named."""
+"""Which runs a history holds, in order, and what is there besides: runs that are damaged or of a later version."""
 
 from __future__ import annotations
 
@@ -175,7 +175,7 @@ def _clocks(runs: Sequence[KeptRun]) -> list[Caveat]:
     return [
         Caveat(
             "clock",
-            f"{later.name} was kept after {earlier.name}, and its clock says {earlier.recorded - later.recorded} before",
+            f"{later.name} was kept after {earlier.name}, by its clock {earlier.recorded - later.recorded} before it",
             "set the clock; the runs stand in the order in which they were kept",
         )
         for earlier, later in pairwise(kept)
