@@ -13,6 +13,7 @@ from gdnbench.history.loading import load
 from gdnbench.history.migrations import SCHEMA
 from gdnbench.history.names import name_for
 from gdnbench.history.place import LAST, Place
+from gdnbench.history.pointing import one_line
 from gdnbench.history.querying import Tables
 from gdnbench.history.reading import KeptRun, Listing, Skipped, read_listing
 from gdnbench.history.tables import POINTS, SAMPLES, tables_of, to_parquet
@@ -37,8 +38,7 @@ class History:
             EnvironmentMissing: the disk refuses; nothing of the run is left behind.
         """
         self.place.prepare()
-        contents = self.place.contents()
-        name, present = name_for(run, contents.runs)
+        name, present = name_for(run, self.place.names())
         if present:
             return str(name), False
         tables = {file: (to_parquet(table), len(table)) for file, table in tables_of(run).items()}
@@ -109,11 +109,11 @@ class History:
 
 
 def _plain(value: Any) -> Any:
-    """A value as JSON has it: settings come from everywhere, and JSON has no infinity."""
+    """A value as JSON has it, texts on one line: settings come from everywhere, and JSON has no infinity."""
     if isinstance(value, Mapping):
-        return {str(key): _plain(one) for key, one in value.items()}
+        return {one_line(str(key)): _plain(one) for key, one in value.items()}
     if isinstance(value, list | tuple | set | frozenset):
         return [_plain(one) for one in value]
     if isinstance(value, float) and not math.isfinite(value):
         return str(value)
-    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+    return value if value is None or isinstance(value, bool | int | float) else one_line(str(value))

@@ -1,8 +1,8 @@
 """Names of runs: `00000042-20261101T020000Z-step-1f3c9a2be0d47788`.
 
 First a number that is one more than the largest that its writer saw, then when the measurement began, what measured,
-and sixteen digits of the digest of the run's token. Two writers at once may take the same number; the digits differ. One
-measurement has one token, so keeping it twice gives the same digits.
+and sixteen digits of the digest of the run's token. Two writers at once may take the same number; the digits differ.
+One measurement has one token, so keeping it twice gives the same digits.
 """
 
 from __future__ import annotations

@@ -77,6 +77,18 @@ class Place:
         if self._local is not None and not os.access(self._local, os.W_OK):
             raise EnvironmentMissing(f"cannot write to the history {self.location} (no permission)")
 
+    def names(self) -> list[str]:
+        """The names of everything in it.
+
+        Raises:
+            EnvironmentMissing: it cannot be read.
+        """
+        self._files.invalidate_cache()
+        try:
+            return [str(path).rstrip("/").rpartition("/")[2] for path in self._files.ls(self._root, detail=False)]
+        except Exception as error:
+            raise EnvironmentMissing(f"cannot read the history {self.location} ({_reason(error)})") from None
+
     def contents(self) -> Contents:
         """Everything in it, in one listing.
 

@@ -95,5 +95,6 @@ def token_of(kind: str, facts: Any) -> str:
 
 
 def one_line(text: str) -> str:
-    """A text that is printable and not long."""
-    return "".join(char if char.isprintable() else " " for char in text)[:1000]
+    """A text that is printable, and at most 1,000 characters long."""
+    cut = text[:1000]
+    return cut if cut.isprintable() else "".join(char if char.isprintable() else " " for char in cut)

@@ -12,6 +12,7 @@ from typing import Any
 from gdnbench.history.migrations import SCHEMA, migrate_run
 from gdnbench.history.names import RunName, parse_name
 from gdnbench.history.place import LAST, Contents, Place
+from gdnbench.history.pointing import one_line
 from gdnbench.history.tables import POINTS, SAMPLES
 from gdnbench.values.runs import RunIdentity, moment
 from gdnbench.values.verdicts import Caveat, Verdict
@@ -86,7 +87,9 @@ def read_listing(place: Place) -> Listing:
         EnvironmentMissing: the place cannot be read.
     """
     contents = place.contents()
-    skipped = [Skipped(name, "half written: its writer was stopped, or is still at it") for name in contents.asides]
+    skipped = [
+        Skipped(one_line(name), "half written: its writer was stopped, or is still at it") for name in contents.asides
+    ]
     names = [name for name in contents.runs if parse_name(name) is not None]
     runs: list[KeptRun] = []
     for text, content in zip(names, place.read([f"{name}/{LAST}" for name in names], MOST_BYTES + 1), strict=True):
@@ -98,7 +101,7 @@ def read_listing(place: Place) -> Listing:
             skipped.append(Skipped(text, str(error)))
     for name, files in contents.runs.items():
         if LAST in files and parse_name(name) is None:
-            skipped.append(Skipped(name, "a run under a name that is none of a run: give it back its own"))
+            skipped.append(Skipped(one_line(name), "a run under a name that is none of a run: give it back its own"))
     in_order = _in_order(runs)
     return Listing(tuple(in_order), tuple(sorted(skipped, key=lambda one: one.name)), tuple(_clocks(in_order)))
 

@@ -91,6 +91,8 @@ def check_columns(name: str, table: Any) -> Any:
         if column not in table.column_names:
             raise ValueError(f"it has no column {column}")
         found = table.schema.field(column).type
-        if (found.value_type if pa.types.is_dictionary(found) else found) != kind:
+        if pa.types.is_dictionary(found):
+            found = found.value_type
+        if found != kind:
             raise ValueError(f"its column {column} holds {found}, not {kind}")
     return table.select(list(COLUMNS[name]))

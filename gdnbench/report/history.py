@@ -12,6 +12,7 @@ from rich.table import Table
 from rich.text import Text
 
 from gdnbench.history.exporting import records
+from gdnbench.history.pointing import one_line
 from gdnbench.history.querying import Tables
 from gdnbench.history.reading import KeptRun, Listing, Skipped
 from gdnbench.report.console import STYLES, wide_console
@@ -57,10 +58,10 @@ def print_runs(runs: Sequence[KeptRun], total: int) -> None:
         table.add_row(
             str(run.name),
             one.started[:16].replace("T", " "),
-            one.kind if not one.imported else f"{one.kind}, from {one.imported}",
+            Text(one.kind if not one.imported else f"{one.kind}, from {one.imported}"),
             "" if one.change is None else str(one.change),
-            " -> ".join(dict.fromkeys(list(one.variants.values())[:2])),
-            " ".join(part for part in (one.machine.device, one.machine.hardware) if part),
+            Text(" -> ".join(dict.fromkeys(list(one.variants.values())[:2]))),
+            Text(" ".join(part for part in (one.machine.device, one.machine.hardware) if part)),
             f"{run.tables['points.parquet'].rows:,}",
             _verdict(run.verdict),
         )
@@ -100,12 +101,12 @@ def print_run(run: KeptRun, tables: Tables) -> None:
         "variant", "against", "part", "load", "metric", "value", "95 % interval", "launches", "sees", "verdict"
     )
     for row in records(tables.query(ROWS)):
-        ends = "" if row["ci_low"] is None else f"{figure(row['ci_low'])} to {figure(row['ci_high'])}"
+        ends = "" if row["ci_low"] is None else f"{_value(row, 'ci_low')} to {_value(row, 'ci_high')}"
         verdict = Text("invalid", STYLES[Verdict.INVALID]) if row["invalid"] else _verdict(row["verdict"])
         table.add_row(
-            *(row[name] for name in ("variant", "against", "part", "load")),
-            f"{row['statistic']} {row['metric']}",
-            f"{figure(row['value'])} {row['unit']}",
+            *(Text(one_line(row[name])) for name in ("variant", "against", "part", "load")),
+            Text(one_line(f"{row['statistic']} {row['metric']}")),
+            Text(f"{_value(row, 'value')} {one_line(row['unit'])}"),
             ends,
             str(row["launches"]),
             "" if row["smallest_detectable"] is None else share(row["smallest_detectable"]),
@@ -139,7 +140,7 @@ def tell_verified(listing: Listing, unsound: Sequence[Skipped], as_json: bool) -
         _say(console, f"{'damaged' if one.damaged else 'left out'}: {one}", "red" if one.damaged else "yellow")
     for caveat in listing.warnings:
         _say(console, f"! {caveat.message}: {caveat.advice}", "yellow")
-    _say(console, f"{sound:,} runs are sound, {sum(one.damaged for one in unsound):,} damaged")
+    _say(console, f"sound runs: {sound:,}, damaged: {sum(one.damaged for one in unsound):,}")
 
 
 def _rest(listing: Listing, unsound: Sequence[Skipped]) -> dict[str, Any]:
@@ -151,7 +152,15 @@ def _rest(listing: Listing, unsound: Sequence[Skipped]) -> dict[str, Any]:
 
 
 def _verdict(verdict: Verdict | str | None) -> Text:
-    return Text("") if verdict is None else Text(str(verdict), STYLES[Verdict(verdict)])
+    known = {one.value: style for one, style in STYLES.items()}
+    return Text("" if verdict is None else one_line(str(verdict)), known.get(str(verdict), ""))
+
+
+def _value(row: dict[str, Any], name: str) -> str:
+    """A count as it is, anything else with the decimals that it can carry."""
+    value = row[name]
+    whole = row["assumption"] == "exact" and value is not None and value == int(value)
+    return f"{value:,.0f}" if whole else figure(value)
 
 
 def _table(*names: str) -> Table:
@@ -163,4 +172,4 @@ def _table(*names: str) -> Table:
 
 
 def _say(console: Console, text: str, style: str | None = None) -> None:
-    console.print(Text(text), style=style, soft_wrap=True)
+    console.print(Text(one_line(text)), style=style, soft_wrap=True)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import asdict, astuple, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any
 
 from gdnbench.values.metrics import Assumption, Direction
@@ -51,7 +51,7 @@ class Series:
     @property
     def id(self) -> str:
         """Sixteen hexadecimal digits that stand for the key, in file names and links."""
-        return hashlib.sha256(json.dumps(astuple(self)).encode()).hexdigest()[:16]
+        return hashlib.sha256(json.dumps([getattr(self, name) for name in KEY]).encode()).hexdigest()[:16]
 
     def __str__(self) -> str:
         what = self.variant if not self.against else f"{self.variant} against {self.against}"
@@ -112,7 +112,7 @@ class Point:
         low, high = self.interval or (None, None)
         return {
             "series": self.series.id,
-            **asdict(self.series),
+            **{name: getattr(self.series, name) for name in KEY},
             "value": finite(self.value),
             "unit": self.unit,
             "direction": self.direction,
