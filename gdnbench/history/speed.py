@@ -9,7 +9,7 @@ import argparse
 import random
 import resource
 import tempfile
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from time import perf_counter
@@ -27,7 +27,7 @@ ONE = "SELECT position, value, ci_low, ci_high FROM points JOIN runs USING (run)
 LAST = "SELECT series, arg_max(value, position) AS value FROM points JOIN runs USING (run) GROUP BY series"
 
 
-def nights(points: int, runs: int) -> list[Run]:
+def nights(points: int, runs: int) -> Iterator[Run]:
     """So many runs that share so many points; the same every time."""
     lot, each = random.Random(0), points // runs
     how = setting("in one process", [8, 2])
@@ -35,20 +35,16 @@ def nights(points: int, runs: int) -> list[Run]:
         Series(f"pr{number}.after", "", "build", f"{number % 16}q1s1k", "host_time", "median", how, *_WHERE)
         for number in range(each)
     ]
-    found = []
     for number in range(runs):
         values = [20 * lot.lognormvariate(0, 0.02) for _ in keys]
-        found.append(
-            Run(
-                RunIdentity("step", (FIRST + timedelta(days=number)).isoformat(), MACHINE, Source("c0ffee")),
-                tuple(
-                    Point(key, value, "us", "lower", "sampled", (0.99 * value, 1.01 * value), 10, samples=(value,) * 10)
-                    for key, value in zip(keys, values, strict=True)
-                ),
-                token=f"night {number}",
-            )
+        yield Run(
+            RunIdentity("step", (FIRST + timedelta(days=number)).isoformat(), MACHINE, Source("c0ffee")),
+            tuple(
+                Point(key, value, "us", "lower", "sampled", (0.99 * value, 1.01 * value), 10, samples=(value,) * 10)
+                for key, value in zip(keys, values, strict=True)
+            ),
+            token=f"night {number}",
         )
-    return found
 
 
 _WHERE = (MACHINE.device, MACHINE.hardware, MACHINE.host)
@@ -59,15 +55,14 @@ def main() -> None:
     parser.add_argument("--points", type=int, default=100_000)
     parser.add_argument("--runs", type=int, default=400)
     asked = parser.parse_args()
-    made = nights(asked.points, asked.runs)
     with tempfile.TemporaryDirectory() as directory:
         history = History(Place(directory))
-        _timed("keep every run", lambda: [history.record(run) for run in made])
+        _timed("keep every run", lambda: [history.record(run) for run in nights(asked.points, asked.runs)])
         size = sum(path.stat().st_size for path in Path(directory).rglob("*") if path.is_file())
         print(f"{asked.points:,} points in {asked.runs:,} runs: {size / 1e6:.1f} MB on disk")
         listing = _timed("list the runs", history.listing)
         tables = _timed("read and check all points", lambda: history.tables(listing.runs))
-        series = made[0].points[0].series.id
+        series = next(nights(asked.points, asked.runs)).points[0].series.id
         found = _timed("ask for one series", lambda: tables.query(ONE, [series]))
         assert len(found) == asked.runs
         last = _timed("ask for the last value of every series", lambda: tables.query(LAST))

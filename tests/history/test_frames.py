@@ -105,7 +105,7 @@ def test_times_that_people_write() -> None:
 def test_last_values_and_one_series(tmp_path: Path) -> None:
     from gdnbench.history.speed import LAST, ONE
 
-    opened, made = history(tmp_path), nights(200, 10)
+    opened, made = history(tmp_path), list(nights(200, 10))
     for one in made:
         opened.record(one)
     tables = opened.tables(opened.listing().runs)
