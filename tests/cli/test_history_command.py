@@ -191,3 +191,27 @@ def test_hostile_texts_stay_inert(tmp_path: Path, capsys: pytest.CaptureFixture[
         out, _ = answer(["history", *arguments, "--history", place], capsys)
         assert "\x1b" not in out and "\x07" not in out
     assert "[red]x[/red]" in out
+
+
+def test_a_campaign_that_is_resumed_is_kept_once(tmp_path: Path, capsys, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GDNBENCH_CACHE", str(tmp_path / "cache"))
+    monkeypatch.setenv("GDNBENCH_HISTORY", str(tmp_path / "runs"))
+    sides = ["pr51913.before", "pr51913.after"]
+    few = ["--scenario", "16q1s1k", "--launches", "2", "--rounds", "4", "--fail-on", "none", "--json"]
+    out, first = answer(["step", *sides, *few], capsys)
+    resume = ["step", "--resume", json.loads(out)["journal"], "--fail-on", "none", "--json"]
+    _, again = answer(resume, capsys)
+    assert first.startswith("kept in the history")
+    assert again.startswith("in the history already")
+    listed = json.loads(answer(["history", "list", "--json"], capsys)[0])["runs"]
+    assert [(one["kind"], one["points"]) for one in listed] == [("step", 4)]
+
+
+def test_evidence_keeps_each_level_as_a_run(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    place = str(tmp_path / "runs")
+    arguments = ["evidence", "41873", "--no-server", "--out", str(tmp_path / "reports"), "--history", place, "--json"]
+    out, _ = answer([*arguments, "--fail-on", "none"], capsys)
+    assert json.loads(out)["report"]
+    listed = json.loads(answer(["history", "list", "--history", place, "--json"], capsys)[0])["runs"]
+    assert {one["change"] for one in listed} == {41873}
+    assert "cost" in {one["kind"] for one in listed}
