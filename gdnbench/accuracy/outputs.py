@@ -166,6 +166,15 @@ def output_of(
     )
 
 
+def find_results(folder: Path) -> Path:
+    """The file with the scores that `read_output` reads.
+
+    Raises:
+        UserError: no finished run is there.
+    """
+    return _results_file(folder)[0]
+
+
 def _results_file(folder: Path) -> tuple[Path, int]:
     """The newest results file of a folder, and how many others there are."""
     if folder.is_file() and folder.name.startswith("results_"):

@@ -17,6 +17,7 @@ from gdnbench.cli.doctor import doctor
 from gdnbench.cli.evidence import evidence
 from gdnbench.cli.faults import faults
 from gdnbench.cli.gate import gate
+from gdnbench.cli.history import history
 from gdnbench.cli.listing import listing
 from gdnbench.cli.new_change import new_change
 from gdnbench.cli.serve import serve
@@ -50,6 +51,7 @@ app.command()(conform)
 app.command()(doctor)
 app.command("new-change")(new_change)
 app.add_typer(data, name="data")
+app.add_typer(history, name="history")
 
 
 def main() -> None:

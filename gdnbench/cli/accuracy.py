@@ -9,6 +9,7 @@ from typing import Annotated, get_args
 import typer
 
 from gdnbench.cli import exits
+from gdnbench.cli.history_option import HistoryOption
 
 EXAMPLES = """Examples:
 
@@ -55,6 +56,7 @@ def accuracy(
         bool, typer.Option("--from", help="A and B are folders of finished lm-eval runs; nothing is run.")
     ] = False,
     resume: Annotated[Path | None, typer.Option(help="Go on with the comparison in this directory.")] = None,
+    history: HistoryOption = None,
     fail_on: Annotated[str, typer.Option(help="Verdicts that give exit code 1.")] = exits.FAIL_ON,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> int:
@@ -65,10 +67,13 @@ def accuracy(
     from gdnbench.accuracy.plan import Backend
     from gdnbench.accuracy.planning import plan_accuracy, same_sides
     from gdnbench.campaign.progress import stages
+    from gdnbench.history.of_accuracy import accuracy_run
+    from gdnbench.history.recorder import recorder
     from gdnbench.report.accuracy import print_json, print_tables
     from gdnbench.values.errors import UserError
 
     failing = exits.verdict_names(fail_on)
+    record = recorder(history)
     if backend not in get_args(Backend):
         raise UserError(f"--backend {backend}: there are {' and '.join(get_args(Backend))}")
     place: Path | None = None
@@ -108,6 +113,8 @@ def accuracy(
             runs = campaign.run(journal, tell)
         result, place = campaign.judge(journal, runs), journal.directory
     (print_json if json else print_tables)(result, place)
+    if not finished:  # folders of others are imported by `gdnbench history import`
+        record(lambda: accuracy_run(result, journal.plan.change))
     return exits.status_of([result.verdict], failing)
 
 

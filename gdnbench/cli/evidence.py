@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from gdnbench.cli import exits
+from gdnbench.cli.history_option import HistoryOption
 from gdnbench.values.errors import UserError
 
 if TYPE_CHECKING:
     from gdnbench.report.gather import AccuracyQuestion, ServerQuestion
+    from gdnbench.values.runs import Run
 
 QUICK_DOCUMENTS = 300
 
@@ -46,17 +49,20 @@ def evidence(
         list[str] | None,
         typer.Option(help='Stated of this measurement, e.g. "output_tps +7% @ concurrency=1"; may be repeated.'),
     ] = None,
+    history: HistoryOption = None,
     fail_on: Annotated[str, typer.Option(help="Verdicts that give exit code 1.")] = exits.FAIL_ON,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> int:
     """Measure a change and write its report: equality, exact costs, step time, the published claims beside them."""
     from gdn_impl.catalog import CATALOG
     from gdnbench.campaign.progress import stages
+    from gdnbench.history.recorder import recorder
     from gdnbench.report.gather import gather
     from gdnbench.report.write import say, write
     from gdnbench.values.claims import parse_claim
 
     failing = exits.verdict_names(fail_on)
+    record = recorder(history)
     if change not in CATALOG:
         known = ", ".join(map(str, sorted(CATALOG)))
         raise UserError(f"no change {change} in the catalogue; known: {known}")
@@ -67,10 +73,15 @@ def evidence(
     asked = _server(server, device, preset, dataset, server_launches, resume_server, profile == "quick")
     answers = _accuracy(accuracy, asked, resume_accuracy)
     claims = [parse_claim(text) for text in claim or ()]
-    with stages() as progress:
-        found = gather(CATALOG[change], device, launches, resume, asked, answers, progress, claims)
-    written = write(found, out)
-    say(found, written, as_json)
+    runs: list[Callable[[], Run]] = []
+    try:
+        with stages() as progress:
+            found = gather(CATALOG[change], device, launches, resume, asked, answers, progress, claims, runs.append)
+        written = write(found, out)
+        say(found, written, as_json)
+    finally:  # what is finished is kept, even if the rest was interrupted
+        for make in runs:
+            record(make)
     return exits.status_of([found.verdict], failing)
 
 

@@ -10,6 +10,7 @@ from typing import Annotated
 import typer
 
 from gdnbench.cli import exits
+from gdnbench.cli.history_option import HistoryOption
 from gdnbench.values.errors import UserError
 
 EXAMPLES = """Examples:
@@ -47,6 +48,7 @@ def gate(
         list[str] | None,
         typer.Option(metavar="PATTERN", help="Rows that may be gone, e.g. 'pr40654.after*'; may be repeated."),
     ] = None,
+    history: HistoryOption = None,
     fail_on: Annotated[str, typer.Option(help="Verdicts that give exit code 1.")] = exits.FAIL_ON,
     junit: Annotated[Path | None, typer.Option(help="Write the rows as JUnit XML to this file.")] = None,
     annotations: Annotated[
@@ -61,11 +63,14 @@ def gate(
     from gdnbench.gate.commits import Commit
     from gdnbench.gate.gate import find_baseline, hold, measure_now, selection_for
     from gdnbench.gate.step_time import plan_steps
+    from gdnbench.history.of_gate import gate_run
+    from gdnbench.history.recorder import recorder
     from gdnbench.report import gate as report
     from gdnbench.report.annotations import commands
     from gdnbench.report.junit import write_junit
 
     failing = exits.verdict_names(fail_on)
+    record = recorder(history)
     if baseline is None and save is None:
         raise UserError("a baseline is needed: --baseline REF or FILE compares, --save FILE writes one")
     if baseline is None and junit is not None:
@@ -87,8 +92,10 @@ def gate(
         runs.save(now, save)
     if result is None:
         (report.print_saved_json if json else report.print_saved)(now, save)
+        record(lambda: gate_run(now))
         return exits.DONE
     (report.print_json if json else report.print_table)(result, save)
+    record(lambda: gate_run(now, result))
     if junit is not None:
         write_junit(result, failing, junit)
     if annotations or (annotations is None and os.environ.get("GITHUB_ACTIONS") == "true"):

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from gdnbench.cli import exits
+from gdnbench.cli.history_option import HistoryOption
 
 EXAMPLES = """Examples:
 
@@ -63,11 +64,14 @@ def serve(
     keep: Annotated[Path | None, typer.Option(help="Write the whole campaign to this new file (.json.gz).")] = None,
     recording: Annotated[Path | None, typer.Option(help="Judge a campaign that --keep wrote; measure nothing.")] = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the campaign in this directory.")] = None,
+    history: HistoryOption = None,
     fail_on: Annotated[str, typer.Option(help="Verdicts that give exit code 1.")] = exits.FAIL_ON,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> int:
     """Measure real vLLM under load: tok/s, TTFT, TPOT, ITL, with both sides and the before side against itself."""
     from gdnbench.campaign.progress import stages
+    from gdnbench.history.of_serve import serve_run
+    from gdnbench.history.recorder import recorder
     from gdnbench.report.serving import print_json, print_tables
     from gdnbench.serving import campaign
     from gdnbench.serving.journal import ServeJournal
@@ -77,6 +81,7 @@ def serve(
     from gdnbench.values.errors import UserError
 
     failing = exits.verdict_names(fail_on)
+    record = recorder(history)
     if recording is not None:
         judged_plan, found = load(recording)
         same_sides(judged_plan, before, after)
@@ -124,6 +129,7 @@ def serve(
         return exits.status_of([cost.judgement.verdict], failing)
     result = judge_serving(judged_plan, found)
     (print_json if json else print_tables)(judged_plan, found, result, place)
+    record(lambda: serve_run(judged_plan, found, result))
     return exits.status_of([result.verdict, *(row.judgement.verdict for row in result.primary)], failing)
 
 

@@ -9,6 +9,7 @@ from typing import Annotated
 import typer
 
 from gdnbench.cli import exits
+from gdnbench.cli.history_option import HistoryOption
 
 EXAMPLE = "Example: gdnbench step pr51913.before pr51913.after --scenario 16q1s1k"
 
@@ -27,6 +28,7 @@ def step(
     rounds: Annotated[int | None, typer.Option(min=1, max=100_000, help="Blocks of each side in a launch.")] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
     resume: Annotated[Path | None, typer.Option(help="Go on with the campaign in this directory.")] = None,
+    history: HistoryOption = None,
     fail_on: Annotated[str, typer.Option(help="Verdicts that give exit code 1.")] = exits.FAIL_ON,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> int:
@@ -37,8 +39,11 @@ def step(
     from gdnbench.campaign.progress import progress
     from gdnbench.cli.step_plan import plan_step, same_sides
     from gdnbench.cli.step_table import print_json, print_tables
+    from gdnbench.history.of_step import step_run
+    from gdnbench.history.recorder import recorder
 
     failing = exits.verdict_names(fail_on)
+    record = recorder(history)
     if resume is None:
         plan = plan_step(before, after, scenario, part, launches, rounds, device)
         campaign.check_sides(plan, say=lambda line: print(line, file=sys.stderr))
@@ -50,6 +55,7 @@ def step(
         records = campaign.run(journal, done)
     judged = judge_campaign(journal.plan, records)
     (print_json if json else print_tables)(judged, journal.directory)
+    record(lambda: step_run(judged))
     return exits.status_of([row.judgement.verdict for row in judged.result.rows if row.primary], failing)
 
 

@@ -59,12 +59,12 @@ def _rename(made: Path, target: Path) -> None:
         raise
 
 
-def write_aside(target: Path, text: str) -> None:
+def write_aside(target: Path, content: str | bytes) -> None:
     """Writes a file beside `target`, then renames it."""
     descriptor, made = tempfile.mkstemp(prefix=ASIDE, dir=target.parent)
     try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as stream:
-            stream.write(text)
+        with os.fdopen(descriptor, "wb") as stream:
+            stream.write(content.encode("utf-8") if isinstance(content, str) else content)
         Path(made).chmod(0o644)
         Path(made).replace(target)
     finally:

@@ -5,6 +5,8 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +25,11 @@ from gdnbench.campaign.surroundings import surroundings
 from gdnbench.campaign.turns import AFTER, BEFORE
 from gdnbench.devices.base import CpuDevice
 from gdnbench.drivers.registry import PARTS, Part, load
+from gdnbench.history.of_accuracy import accuracy_run
+from gdnbench.history.of_cost import cost_run
+from gdnbench.history.of_serve import serve_run
+from gdnbench.history.of_step import step_run
+from gdnbench.history.recorder import Record
 from gdnbench.probes.equality import compare as differences
 from gdnbench.report.claims import of_this_run, published
 from gdnbench.report.costs import pairs, without_operations
@@ -91,6 +98,7 @@ def gather(
     accuracy: AccuracyQuestion | str,
     progress: Progress,
     claims: Sequence[StatedClaim] = (),
+    record: Record = lambda make: None,
 ) -> Evidence:
     """Everything about one change that can be measured here.
 
@@ -102,6 +110,7 @@ def gather(
         server, accuracy: what to ask a live server, and of its answers; or why nothing is asked.
         progress: told what happens.
         claims: that somebody makes of this very measurement.
+        record: given what makes a run of each level that is finished.
 
     Raises:
         UserError, EnvironmentMissing, Interrupted: as the campaign.
@@ -111,22 +120,25 @@ def gather(
     before, after = (parse_variant(f"pr{change.number}.{side}") for side in ("before", "after"))
     progress("exact costs", 0, 1)
     counted = count_costs(before, after, change.scenarios)
+    record(partial(cost_run, before, after, counted, datetime.now(UTC)))
     progress("exact costs", 1, 1)
     judged = None
     if change.judged_at(Level.STEP_TIME):
         judged = _step_time(change, device, launches, journal, progress)
+        record(partial(step_run, judged))
     elsewhere = dict(change.not_judged_at)
     served, answered = None, None
     if change.judged_at(Level.SERVER):
         if isinstance(server, str):
             elsewhere[Level.SERVER] = server
         else:
-            served = _live_server(change, server, progress)
+            served = _live_server(change, server, progress, record)
     if change.judged_at(Level.ACCURACY):
         if isinstance(accuracy, str):
             elsewhere[Level.ACCURACY] = accuracy
         else:
             answered = _accuracy(change, accuracy, progress)
+            record(partial(accuracy_run, answered, change.number))
     return Evidence(
         change=change,
         device=device,
@@ -191,7 +203,7 @@ def _step_time(
     return judge_campaign(opened.plan, records)
 
 
-def _live_server(change: Change, asked: ServerQuestion, progress: Progress) -> ServeResult:
+def _live_server(change: Change, asked: ServerQuestion, progress: Progress, record: Record) -> ServeResult:
     before, after = (f"pr{change.number}.{side}" for side in ("before", "after"))
     if asked.journal is None:
         chosen = preset(asked.preset)
@@ -211,7 +223,9 @@ def _live_server(change: Change, asked: ServerQuestion, progress: Progress) -> S
         opened = ServeJournal.open(asked.journal)
         same_sides(opened.plan, before, after)
     launches = serving.run(opened, lambda done, total: progress("live server: blocks", done, total))
-    return judge_serving(opened.plan, launches)
+    result = judge_serving(opened.plan, launches)
+    record(partial(serve_run, opened.plan, launches, result))
+    return result
 
 
 def _accuracy(change: Change, asked: AccuracyQuestion, progress: Progress) -> AccuracyResult:

@@ -111,6 +111,9 @@ ACCEPTANCE_LENGTH = _rate("acceptance_length", "tokens per step of a request", "
 ENGINE_STEP = Metric("engine_step", "time of one step of the model runner", "us", "sampled", floor_percent=0.5)
 """With builds observed or not: what the harness itself costs. 0.5 % is what it may."""
 
+BUILD_TIME = Metric("build_time", "host time of one metadata build in a live server", "us", "sampled")
+"""As the plugin sees it; shown by kind of step, never judged."""
+
 THROUGHPUTS = (OUTPUT_THROUGHPUT, TOTAL_THROUGHPUT, REQUEST_THROUGHPUT)
 LATENCIES = (TTFT, TPOT, ITL, E2EL)
 SERVING_METRICS = (*THROUGHPUTS, *LATENCIES, ACCEPTANCE_LENGTH)
