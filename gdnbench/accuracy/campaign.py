@@ -7,7 +7,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from gdn_impl.catalog import ANY_STEP, CATALOG, LivePath
 from gdnbench.accuracy.judging import judge_accuracy
 from gdnbench.accuracy.lm_eval import installed
 from gdnbench.accuracy.outputs import read_output
@@ -18,10 +17,10 @@ from gdnbench.campaign.journal import CampaignJournal, new_directory
 from gdnbench.campaign.turns import AFTER, BEFORE, CONTROL
 from gdnbench.oracle.environment import release_process
 from gdnbench.serving.failures import ServerFailed
-from gdnbench.serving.judging.builds import NEVER_RAN
+from gdnbench.serving.judging.builds import NEVER_RAN, live_path, ran
 from gdnbench.values.accuracy import AccuracyResult
-from gdnbench.values.coverage import Kind, total
-from gdnbench.values.errors import EnvironmentMissing, Interrupted
+from gdnbench.values.coverage import total
+from gdnbench.values.errors import EnvironmentMissing
 from gdnbench.values.serving import Coverage, Fault
 from gdnbench.values.verdicts import Caveat
 
@@ -67,18 +66,13 @@ def run(journal: AccuracyJournal, told: Told = lambda role, done, total: None) -
         UserError, EnvironmentMissing: something cannot be had.
     """
     plan = journal.plan
-    with journal.locked():
-        try:
-            documents = sum(1 for _ in plan.find_task().test.open("rb"))
-            documents = min(documents, plan.limit or documents)
-            for number in journal.missing():
-                role = plan.role(number)
-                told(role, 0, documents)
-                journal.record(run_side(plan, number, journal.directory, partial(_tell, told, role, documents)))
-        except KeyboardInterrupt:
-            raise Interrupted(f"interrupted after {journal.kept}; {journal.how_to_go_on}") from None
-        except (ServerFailed, EnvironmentMissing) as error:
-            raise type(error)(f"{error} ({journal.kept} are kept; {journal.how_to_go_on})") from None
+    with journal.running(ServerFailed, EnvironmentMissing):
+        documents = sum(1 for _ in plan.find_task().test.open("rb"))
+        documents = min(documents, plan.limit or documents)
+        for number in journal.missing():
+            role = plan.role(number)
+            told(role, 0, documents)
+            journal.record(run_side(plan, number, journal.directory, partial(_tell, told, role, documents)))
     return journal.finished()
 
 
@@ -110,20 +104,11 @@ def judge(journal: AccuracyJournal, runs: Sequence[AccuracyRun]) -> AccuracyResu
 
 def coverage(plan: AccuracyPlan, runs: Sequence[AccuracyRun]) -> Coverage:
     """Which steps each side's builders met, and how many of them ran what the sides differ in."""
-    path = live_path(plan)
-    kinds = [Kind(kind) for kind in path.kinds]
-    cannot = path.speculation and plan.server.speculative is None
     return Coverage(
         builds={run.role: run.coverage for run in runs},
-        needs=path.steps,
-        ran={run.role: 0 if cannot else total(run.coverage, *kinds) for run in runs},
+        needs=live_path(plan).steps,
+        ran={run.role: ran(plan, run.coverage) for run in runs},
     )
-
-
-def live_path(plan: AccuracyPlan) -> LivePath:
-    """The steps that run what differs between the sides."""
-    same = plan.variants[BEFORE].bare == plan.variants[AFTER].bare
-    return ANY_STEP if same or plan.change is None else CATALOG[plan.change].live
 
 
 def _faults(plan: AccuracyPlan, runs: Sequence[AccuracyRun], covered: Coverage) -> Iterator[Fault]:

@@ -9,9 +9,8 @@ from typing import Any, Literal
 
 from gdnbench.accuracy.tasks import Task, find_task
 from gdnbench.campaign.turns import AFTER, BEFORE, CONTROL
-from gdnbench.serving.plan import ServerSetting
+from gdnbench.serving.plan import Compared, ServerSetting
 from gdnbench.values.errors import UserError
-from gdnbench.values.variants import Variant, parse
 
 SCHEMA = 1
 
@@ -22,7 +21,7 @@ ORDER = (BEFORE, AFTER, CONTROL)
 
 
 @dataclass(frozen=True, slots=True)
-class AccuracyPlan:
+class AccuracyPlan(Compared):
     """One comparison of answers.
 
     Attributes:
@@ -51,17 +50,6 @@ class AccuracyPlan:
     def launches(self) -> int:
         """Servers: one for each role."""
         return len(self.sides)
-
-    @property
-    def variants(self) -> dict[str, Variant]:
-        """The sides, read."""
-        return {role: parse(text) for role, text in self.sides.items()}
-
-    @property
-    def change(self) -> int | None:
-        """The change that both sides belong to, if they do."""
-        changes = {variant.change for variant in self.variants.values()}
-        return changes.pop() if len(changes) == 1 else None
 
     def role(self, number: int) -> str:
         """Whose turn it is in run `number`, from 1."""

@@ -13,7 +13,7 @@ from gdnbench.campaign.journal import Journal, new_directory
 from gdnbench.campaign.plan import Plan
 from gdnbench.campaign.processes import Unanswered, ask, python_process
 from gdnbench.campaign.records import LaunchRecord
-from gdnbench.values.errors import Interrupted, UserError
+from gdnbench.values.errors import UserError
 
 TIMEOUT_S = 900.0
 """After which a launch counts as hanging; one of all named scenarios takes about a minute."""
@@ -73,20 +73,17 @@ def run(
         UserError, EnvironmentMissing: a side cannot be driven, on any scenario or on this machine.
     """
     plan = journal.plan
-    with journal.locked():
-        try:
-            waits = journal.waits()
-            if waits is None and plan.handicapped:
-                waits = typical_waits([_ask(journal, 0, {}, timeout_s)["waits"] for _ in range(SIZINGS)])
-                journal.record_waits(waits)
-            for number in journal.missing():
-                done(plan.launches - len(journal.missing()))
-                clock = time.monotonic()  # as one waits for it, so with the start of the process
-                launch = LaunchRecord.from_json(_ask(journal, number, waits or {}, timeout_s))
-                journal.record(replace(launch, seconds=round(time.monotonic() - clock, 3)))
-            done(plan.launches)
-        except KeyboardInterrupt:
-            raise Interrupted(f"interrupted after {journal.kept}; {journal.how_to_go_on}") from None
+    with journal.running():
+        waits = journal.waits()
+        if waits is None and plan.handicapped:
+            waits = typical_waits([_ask(journal, 0, {}, timeout_s)["waits"] for _ in range(SIZINGS)])
+            journal.record_waits(waits)
+        for number in journal.missing():
+            done(plan.launches - len(journal.missing()))
+            clock = time.monotonic()  # as one waits for it, so with the start of the process
+            launch = LaunchRecord.from_json(_ask(journal, number, waits or {}, timeout_s))
+            journal.record(replace(launch, seconds=round(time.monotonic() - clock, 3)))
+        done(plan.launches)
     return journal.finished()
 
 

@@ -22,7 +22,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 from gdnbench.campaign.plan import Plan
 from gdnbench.campaign.records import LaunchRecord
 from gdnbench.oracle.cache import cache_root
-from gdnbench.values.errors import EnvironmentMissing, UserError
+from gdnbench.values.errors import EnvironmentMissing, Interrupted, UserError
 
 
 class AnyPlan(Protocol):
@@ -106,6 +106,24 @@ class CampaignJournal(Generic[P, L]):
             except BlockingIOError:
                 raise UserError(f"another process is running the campaign in {self.directory}") from None
             yield
+
+    @contextmanager
+    def running(self, *failures: type[UserError]) -> Iterator[None]:
+        """While its launches run: locked; what ends them early says what is kept and how to go on.
+
+        Args:
+            failures: errors after which the campaign can go on, beside Ctrl-C.
+
+        Raises:
+            Interrupted: by Ctrl-C.
+        """
+        with self.locked():
+            try:
+                yield
+            except KeyboardInterrupt:
+                raise Interrupted(f"interrupted after {self.kept}; {self.how_to_go_on}") from None
+            except failures as error:
+                raise type(error)(f"{error} ({self.kept} are kept; {self.how_to_go_on})") from None
 
     def waits(self) -> dict[str, dict[str, int]] | None:
         """For each handicapped role and scenario its busy wait in idle loops; None before they were measured."""

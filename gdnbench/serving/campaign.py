@@ -15,7 +15,7 @@ from gdnbench.serving.launch import Waits, blocks_of, run_launch
 from gdnbench.serving.plan import ServePlan
 from gdnbench.serving.records import ServeLaunch
 from gdnbench.values.coverage import Kind
-from gdnbench.values.errors import EnvironmentMissing, Interrupted, UserError
+from gdnbench.values.errors import EnvironmentMissing, UserError
 from gdnbench.workloads.workload import Workload, choose
 
 Told = Callable[[int, int], None]
@@ -73,26 +73,21 @@ def run(journal: ServeJournal, told: Told = lambda done, total: None) -> tuple[S
         UserError, EnvironmentMissing: the dataset or a release cannot be had.
     """
     plan = journal.plan
-    with journal.locked():
-        try:
-            workload = requests(plan)
-            _same_requests(journal, workload)
-            waits = _waits(journal, workload)
-            total = plan.launches * blocks_of(plan)
-            done = total - len(journal.missing()) * blocks_of(plan)
+    with journal.running(ServerFailed, EnvironmentMissing):
+        workload = requests(plan)
+        _same_requests(journal, workload)
+        waits = _waits(journal, workload)
+        total = plan.launches * blocks_of(plan)
+        done = total - len(journal.missing()) * blocks_of(plan)
+        told(done, total)
+
+        def tick() -> None:
+            nonlocal done
+            done += 1
             told(done, total)
 
-            def tick() -> None:
-                nonlocal done
-                done += 1
-                told(done, total)
-
-            for number in journal.missing():
-                journal.record(run_launch(plan, number, workload, waits, journal.directory / "logs", tick))
-        except KeyboardInterrupt:
-            raise Interrupted(f"interrupted after {journal.kept}; {journal.how_to_go_on}") from None
-        except (ServerFailed, EnvironmentMissing) as error:
-            raise type(error)(f"{error} ({journal.kept} are kept; {journal.how_to_go_on})") from None
+        for number in journal.missing():
+            journal.record(run_launch(plan, number, workload, waits, journal.directory / "logs", tick))
     return journal.finished()
 
 

@@ -77,8 +77,28 @@ class WorkloadRequest:
     max_total: int = 2048
 
 
+class Compared:
+    """What plans of comparisons in live servers share: sides that are spelled, in one server setting."""
+
+    __slots__ = ()
+
+    sides: Mapping[str, str]
+    server: ServerSetting
+
+    @property
+    def variants(self) -> dict[str, Variant]:
+        """The sides, read."""
+        return {role: parse(text) for role, text in self.sides.items()}
+
+    @property
+    def change(self) -> int | None:
+        """The change that both sides belong to, if they do."""
+        changes = {variant.change for variant in self.variants.values()}
+        return changes.pop() if len(changes) == 1 else None
+
+
 @dataclass(frozen=True, slots=True)
-class ServePlan:
+class ServePlan(Compared):
     """One comparison in live servers.
 
     Attributes:
@@ -106,17 +126,6 @@ class ServePlan:
     server_cores: tuple[int, ...] | None = None
     load_cores: tuple[int, ...] | None = None
     observation: bool = False
-
-    @property
-    def variants(self) -> dict[str, Variant]:
-        """The sides, read."""
-        return {role: parse(text) for role, text in self.sides.items()}
-
-    @property
-    def change(self) -> int | None:
-        """The change that both sides belong to, if they do."""
-        changes = {variant.change for variant in self.variants.values()}
-        return changes.pop() if len(changes) == 1 else None
 
     def to_json(self) -> dict[str, Any]:
         return {"schema": SCHEMA, **asdict(self)}

@@ -17,7 +17,7 @@ from gdn_impl.catalog import ANY_STEP, CATALOG, Level, LivePath
 from gdnbench.campaign.turns import AFTER, BEFORE
 from gdnbench.serving.judging.findings import Finding
 from gdnbench.serving.judging.rounds import where
-from gdnbench.serving.plan import ServePlan
+from gdnbench.serving.plan import Compared, ServePlan
 from gdnbench.serving.planning import promised_equal
 from gdnbench.serving.records import Block, ServeLaunch
 from gdnbench.values.coverage import Builds, Kind, total
@@ -47,10 +47,10 @@ def coverage(plan: ServePlan, launches: Sequence[ServeLaunch]) -> Coverage:
     """All launches together."""
     path = live_path(plan)
     merged = {role: _merged([launch.coverage.get(role, ()) for launch in launches]) for role in plan.sides}
-    return Coverage(merged, path.steps, {role: _ran(plan, builds) for role, builds in merged.items()})
+    return Coverage(merged, path.steps, {role: ran(plan, builds) for role, builds in merged.items()})
 
 
-def live_path(plan: ServePlan) -> LivePath:
+def live_path(plan: Compared) -> LivePath:
     """The steps that run what differs between the sides."""
     same = plan.variants[BEFORE].bare == plan.variants[AFTER].bare
     return ANY_STEP if same or plan.change is None else CATALOG[plan.change].live
@@ -104,12 +104,12 @@ def _never_ran(plan: ServePlan, launches: Sequence[ServeLaunch]) -> Iterator[Fin
     for launch in launches:
         for role in (BEFORE, AFTER):
             builds = launch.coverage.get(role, ())
-            if not _ran(plan, builds):
+            if not ran(plan, builds):
                 met = f"none of the {total(builds):,} builds of {role} in launch {launch.number} was one"
                 yield Finding("never_ran", "", f"{NEVER_RAN}: {path.steps} run {code}, and {met}")
 
 
-def _ran(plan: ServePlan, builds: Iterable[Builds]) -> int:
+def ran(plan: Compared, builds: Iterable[Builds]) -> int:
     """Builds in steps that run what differs between the sides."""
     path = live_path(plan)
     if path.speculation and plan.server.speculative is None:
