@@ -11,7 +11,8 @@ import os
 import tempfile
 from pathlib import Path
 
-from benchmarks.serving import ROOT, SERVED
+from benchmarks.common import ROOT, has_releases, skip_without_releases
+from benchmarks.serving import SERVED
 
 REFERENCE = SERVED[0]
 Figures = dict[str, dict[str, float]]
@@ -54,15 +55,7 @@ class Accuracy:
     timeout = 3600
 
     def setup_cache(self) -> Figures | None:
-        from gdnbench.oracle.environment import PYTHON_VARIABLE, release_python
-        from gdnbench.values.errors import EnvironmentMissing
-
-        own = ROOT / ".venv-vllm" / "bin" / "python"
-        if own.exists():
-            os.environ.setdefault(PYTHON_VARIABLE, str(own))
-        try:
-            release_python()
-        except EnvironmentMissing:
+        if not has_releases():
             return None
         with tempfile.TemporaryDirectory() as directory:
             return _answers(Path(directory) / "answers", int(os.environ.get("GDNBENCH_ASV_DOCUMENTS", "300")))
@@ -70,8 +63,7 @@ class Accuracy:
     setup_cache.timeout = 3600  # type: ignore[attr-defined]
 
     def setup(self, figures: Figures | None, variant: str) -> None:
-        if figures is None:
-            raise NotImplementedError("no environment for vLLM releases: make vllm")
+        skip_without_releases(figures)
 
     def track_error_rate(self, figures: Figures, variant: str) -> float:
         return figures["error"][variant]

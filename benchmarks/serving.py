@@ -13,14 +13,13 @@ import tempfile
 from pathlib import Path
 from statistics import median
 
-from benchmarks.common import VARIANTS
+from benchmarks.common import ROOT, VARIANTS, has_releases, skip_without_releases
 
 SERVED = [name for name in VARIANTS if name.split(".")[0] in ("pr51913", "pr52078")]
 CONCURRENCIES = [1, 16]
 SPECULATIVE = "mtp"
 """52078 is about rows with drafts, and 51913 about every step without a prefill."""
 
-ROOT = Path(__file__).parents[1]
 FIGURES = {"ttft": "median_ttft_ms", "tpot": "mean_tpot_ms", "itl": "mean_itl_ms"}
 Samples = dict[tuple[str, str, int], list[float]]
 
@@ -68,15 +67,7 @@ class Serving:
     timeout = 3600
 
     def setup_cache(self) -> Samples | None:
-        from gdnbench.oracle.environment import PYTHON_VARIABLE, release_python
-        from gdnbench.values.errors import EnvironmentMissing
-
-        own = ROOT / ".venv-vllm" / "bin" / "python"
-        if own.exists():
-            os.environ.setdefault(PYTHON_VARIABLE, str(own))
-        try:
-            release_python()
-        except EnvironmentMissing:
+        if not has_releases():
             return None
         with tempfile.TemporaryDirectory() as directory:
             return _campaign(Path(directory) / "campaign", int(os.environ.get("GDNBENCH_ASV_LAUNCHES", "7")))
@@ -84,8 +75,7 @@ class Serving:
     setup_cache.timeout = 3600  # type: ignore[attr-defined]
 
     def setup(self, samples: Samples | None, variant: str, concurrency: int) -> None:
-        if samples is None:
-            raise NotImplementedError("no environment for vLLM releases: make vllm")
+        skip_without_releases(samples)
 
     def track_output_token(self, samples: Samples, variant: str, concurrency: int) -> dict[str, object]:
         return {"samples": samples["token", variant, concurrency], "number": 1}

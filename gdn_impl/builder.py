@@ -31,6 +31,11 @@ class BuilderConfig:
     max_capture_size: int = 512
     """Largest captured batch, tokens."""
 
+    @property
+    def graph_rows(self) -> int:
+        """Rows of the buffers that captured graphs read from."""
+        return min(self.max_rows * (self.speculation + 1), self.max_capture_size)
+
 
 class DraftMask:
     """Which rows are speculative, on the host, and which are not."""
@@ -75,8 +80,7 @@ class GDNBuilder:
         """A builder with buffers of its own, or with those that captured graphs read from already."""
         self.config = config
         self.speculation = config.speculation
-        size = min(config.max_rows * (config.speculation + 1), config.max_capture_size)
-        self.buffers = buffers or GraphBuffers(size, config.speculation, device)
+        self.buffers = buffers or GraphBuffers(config.graph_rows, config.speculation, device)
 
     def build(
         self,

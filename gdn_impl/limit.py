@@ -75,8 +75,7 @@ class Builder:
         """A builder with buffers of its own, or with those that captured graphs read from already."""
         self.width = config.speculation + 1
         self.device = device
-        size = min(config.max_rows * self.width, config.max_capture_size)
-        self.buffers = buffers or GraphBuffers(size, config.speculation, device)
+        self.buffers = buffers or GraphBuffers(config.graph_rows, config.speculation, device)
         self.written = Written()
         self._setting = setting(config.speculation, config.full_graphs, self.buffers.size)
         self._state_views: dict[int, Tensor] = {}
@@ -107,7 +106,7 @@ class Builder:
                 if view is None:
                     view = self._remember_views(plan.rows)
                 states = view.copy_(states, non_blocking=True)
-                if self.written.starts is not plan.starts_shape and self.written.starts != plan.starts_shape:
+                if self.written.starts != plan.starts_shape:
                     self._write_starts(plan, common)
                 own["non_spec_query_start_loc"] = self._start_views[plan.rows]
             own["non_spec_state_indices_tensor"] = states

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gdn_impl.faults import FAULTS, Fault
@@ -52,9 +51,9 @@ def first_seen(pair: Pair) -> tuple[Check, str] | None:
     return None
 
 
-def build_scenarios(faults: Iterable[Fault] = FAULTS.values()) -> tuple[str, ...]:
+def build_scenarios() -> tuple[str, ...]:
     """Every step in which some fault of a GDN builder shows."""
-    return tuple(dict.fromkeys(name for fault in faults if fault.part == "build" for name in fault.scenarios))
+    return tuple(dict.fromkeys(name for fault in FAULTS.values() if fault.part == "build" for name in fault.scenarios))
 
 
 def _unequal(pair: Pair) -> str | None:

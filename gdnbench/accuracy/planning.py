@@ -9,11 +9,10 @@ from gdn_impl.catalog import CATALOG, Level
 from gdnbench.accuracy.judging import FLOOR
 from gdnbench.accuracy.plan import ORDER, AccuracyPlan, Backend
 from gdnbench.accuracy.tasks import find_task
-from gdnbench.campaign.turns import AFTER, BEFORE
-from gdnbench.serving.planning import NO_SPECULATION, check_served, release_of, server_setting
-from gdnbench.serving.presets import Preset, preset
+from gdnbench.serving.planning import check_served, release_of, server_setting, speculation_for
+from gdnbench.serving.presets import preset
 from gdnbench.values.errors import UserError
-from gdnbench.values.variants import Variant, parse
+from gdnbench.values.variants import parse
 
 CONCURRENCY = 16
 
@@ -64,7 +63,8 @@ def plan_accuracy(
         raise UserError(f"--limit {limit}: at least 2 documents are needed")
     if not 0 < floor < 1:
         raise UserError(f"--floor: between 0 and 100 points are needed, not {floor * 100:g}")
-    wanted = speculative if speculative is not None else _speculation(sides, chosen)
+    concerned = any(CATALOG[side.change].live.speculation for side in sides if side.change is not None)
+    wanted = speculative if speculative is not None else speculation_for(chosen, concerned)
     return AccuracyPlan(
         sides=dict(zip(ORDER, map(str, (*sides, sides[0])), strict=True)),
         releases={
@@ -79,22 +79,3 @@ def plan_accuracy(
         floor=floor,
         backend=backend,
     )
-
-
-def _speculation(sides: tuple[Variant, Variant], chosen: Preset) -> str | None:
-    """On where a side's change is about drafts, and the preset can draft; else as the preset has it."""
-    concerned = any(CATALOG[side.change].live.speculation for side in sides if side.change is not None)
-    if not concerned:
-        return chosen.speculates
-    return chosen.speculates or next(iter(chosen.speculative), NO_SPECULATION)
-
-
-def same_sides(plan: AccuracyPlan, before: str | None, after: str | None) -> None:
-    """Check that a resumed comparison is the one that was asked for.
-
-    Raises:
-        UserError: other sides.
-    """
-    for role, text in ((BEFORE, before), (AFTER, after)):
-        if text is not None and str(parse(text)) != plan.sides[role]:
-            raise UserError(f"the comparison to resume has {plan.sides[role]} as its {role} side, not {text}")

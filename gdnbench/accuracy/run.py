@@ -7,7 +7,7 @@ follows every request's state from step to step; on a GPU it would make the engi
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -15,6 +15,7 @@ from typing import Any
 from gdnbench.accuracy.lm_eval import engine_arguments, evaluate
 from gdnbench.accuracy.plan import AccuracyPlan
 from gdnbench.accuracy.runs import AccuracyRun
+from gdnbench.campaign.processes import PythonProcess
 from gdnbench.campaign.surroundings import surroundings
 from gdnbench.oracle.environment import release_process
 from gdnbench.plugin import witness
@@ -47,7 +48,9 @@ def run_side(plan: AccuracyPlan, number: int, root: Path, told: Told = lambda do
         control.command(role, 1)
         seen = directory / "witness.json" if plan.server.device == "cpu" else None
         ask = _ask_server if plan.backend == "local-completions" else _ask_engine
-        output, command, start_s = ask(plan, role, control, directory, seen, told)
+        process = release_process(plan.releases[role], whole=True, device=plan.server.device)
+        extra = server_environment(directory, control, {role: plan.sides[role]}, base=process.env, witness=seen)
+        output, command, start_s = ask(plan, role, process, extra, control, directory, told)
         snapshot = control.snapshot()
     facts = snapshot.facts
     if not facts or not snapshot.steps_begun:
@@ -81,10 +84,14 @@ Asked = tuple[Path, tuple[str, ...], float]
 
 
 def _ask_server(
-    plan: AccuracyPlan, role: str, control: Control, directory: Path, seen: Path | None, told: Told
+    plan: AccuracyPlan,
+    role: str,
+    process: PythonProcess,
+    extra: Mapping[str, str],
+    control: Control,
+    directory: Path,
+    told: Told,
 ) -> Asked:
-    process = release_process(plan.releases[role], whole=True, device=plan.server.device)
-    extra = server_environment(directory, control, {role: plan.sides[role]}, base=process.env, witness=seen)
     with Server(process, plan.server, directory, env=extra, explain=control.refusal) as server:
         server.start()
         task = plan.find_task()
@@ -114,11 +121,15 @@ def _ask_server(
 
 
 def _ask_engine(
-    plan: AccuracyPlan, role: str, control: Control, directory: Path, seen: Path | None, told: Told
+    plan: AccuracyPlan,
+    role: str,
+    process: PythonProcess,
+    extra: Mapping[str, str],
+    control: Control,
+    directory: Path,
+    told: Told,
 ) -> Asked:
     """lm-eval's own vLLM backend: the engine is in its process, the plugin in the engine."""
-    process = release_process(plan.releases[role], whole=True, device=plan.server.device)
-    extra = server_environment(directory, control, {role: plan.sides[role]}, base=process.env, witness=seen)
     if plan.server.device == "cpu":
         _name_vllm(directory / "entry", plan.releases[role])
     arguments = {"pretrained": plan.server.model, **engine_arguments(plan.server.flags)}

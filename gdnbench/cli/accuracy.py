@@ -10,6 +10,14 @@ import typer
 
 from gdnbench.cli import exits
 from gdnbench.cli.history_option import HistoryOption
+from gdnbench.cli.server_options import (
+    ModelOption,
+    PresetOption,
+    ReleaseOption,
+    ServerFlagOption,
+    SpeculativeOption,
+    TokenizerOption,
+)
 
 EXAMPLES = """Examples:
 
@@ -33,21 +41,12 @@ def accuracy(
     shots: Annotated[
         int | None, typer.Option(min=0, max=64, help="Examples before each question of gsm8k. Default: 5.")
     ] = None,
-    preset: Annotated[str, typer.Option(help="The setting: tiny-cpu or qwen3.6-dflash.")] = "tiny-cpu",
-    release: Annotated[
-        str | None, typer.Option(help="The vLLM that serves reference builders. Default: 0.29.0, or what they need.")
-    ] = None,
-    model: Annotated[str | None, typer.Option(help="A model instead of the preset's.")] = None,
-    tokenizer: Annotated[
-        Path | None, typer.Option(help="Directory with its tokenizer.json, if it is not there.")
-    ] = None,
-    speculative: Annotated[
-        str | None,
-        typer.Option(help="vLLM's speculative configuration as JSON, the preset's word (mtp), or none."),
-    ] = None,
-    server_flag: Annotated[
-        list[str] | None, typer.Option(help="One more argument of the server; may be repeated.")
-    ] = None,
+    preset: PresetOption = "tiny-cpu",
+    release: ReleaseOption = None,
+    model: ModelOption = None,
+    tokenizer: TokenizerOption = None,
+    speculative: SpeculativeOption = None,
+    server_flag: ServerFlagOption = None,
     backend: Annotated[
         str, typer.Option(help="How lm-eval asks: local-completions (a server), or vllm (in its own process).")
     ] = "local-completions",
@@ -65,11 +64,12 @@ def accuracy(
     from gdnbench.accuracy.judging import judge_accuracy
     from gdnbench.accuracy.outputs import read_output
     from gdnbench.accuracy.plan import Backend
-    from gdnbench.accuracy.planning import plan_accuracy, same_sides
+    from gdnbench.accuracy.planning import plan_accuracy
     from gdnbench.campaign.progress import stages
     from gdnbench.history.of_accuracy import accuracy_run
     from gdnbench.history.recorder import recorder
     from gdnbench.report.accuracy import print_json, print_tables
+    from gdnbench.serving.planning import same_sides
     from gdnbench.values.errors import UserError
 
     failing = exits.verdict_names(fail_on)

@@ -10,6 +10,14 @@ import typer
 
 from gdnbench.cli import exits
 from gdnbench.cli.history_option import HistoryOption
+from gdnbench.cli.server_options import (
+    ModelOption,
+    PresetOption,
+    ReleaseOption,
+    ServerFlagOption,
+    SpeculativeOption,
+    TokenizerOption,
+)
 
 EXAMPLES = """Examples:
 
@@ -38,25 +46,17 @@ def serve(
             help="switch: both sides in one server, in turns; apart: a server each. Default: switch if sound."
         ),
     ] = None,
-    preset: Annotated[str, typer.Option(help="The setting: tiny-cpu or qwen3.6-dflash.")] = "tiny-cpu",
-    release: Annotated[
-        str | None, typer.Option(help="The vLLM that serves reference builders. Default: 0.29.0, or what they need.")
-    ] = None,
-    model: Annotated[str | None, typer.Option(help="A model instead of the preset's.")] = None,
-    tokenizer: Annotated[
-        Path | None, typer.Option(help="Directory with its tokenizer.json, if it is not there.")
-    ] = None,
-    speculative: Annotated[
-        str | None, typer.Option(help="vLLM's speculative configuration as JSON, the preset's word (mtp), or none.")
-    ] = None,
+    preset: PresetOption = "tiny-cpu",
+    release: ReleaseOption = None,
+    model: ModelOption = None,
+    tokenizer: TokenizerOption = None,
+    speculative: SpeculativeOption = None,
     dataset: Annotated[
         Path | None, typer.Option(help="A ShareGPT file. Default: our generator, sharegpt-like.")
     ] = None,
     output_len: Annotated[int | None, typer.Option(min=1, max=100_000, help="Tokens of each answer.")] = None,
     seed: Annotated[int, typer.Option(help="Of the choice and order of requests.")] = 0,
-    server_flag: Annotated[
-        list[str] | None, typer.Option(help="One more argument of the server; may be repeated.")
-    ] = None,
+    server_flag: ServerFlagOption = None,
     observation: Annotated[
         bool,
         typer.Option("--observation", help="What observing builds costs: A is observed in every third step."),

@@ -20,6 +20,7 @@ from gdnbench.campaign.processes import die_with_parent
 from gdnbench.drivers.choice import choose_part
 from gdnbench.drivers.registry import PARTS
 from gdnbench.values.errors import UserError
+from gdnbench.values.text import flat
 from gdnbench.values.variants import Variant, VariantError, parse
 
 LONGEST_FAILURE = 300
@@ -61,8 +62,8 @@ def _row(variant: Variant, part: str, scenario: str) -> Iterator[Row]:
 
 def one_line(text: str) -> str:
     """The text without line breaks and control characters, cut to a length for tables."""
-    flat = " ".join("".join(char if char.isprintable() else " " for char in text).split())
-    return flat if len(flat) <= LONGEST_FAILURE else flat[: LONGEST_FAILURE - 1] + "…"
+    line = flat(text)
+    return line if len(line) <= LONGEST_FAILURE else line[: LONGEST_FAILURE - 1] + "…"
 
 
 def main() -> None:

@@ -14,6 +14,7 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
+from gdnbench.ingest.asv import value_at
 from gdnbench.values.errors import UserError
 
 MOST_BYTES = 256 << 20
@@ -61,11 +62,6 @@ class AsvFile:
     figures: tuple[AsvFigure, ...]
 
 
-def is_asv(data: Any) -> bool:
-    """Whether a JSON document is a result file."""
-    return isinstance(data, dict) and isinstance(data.get("results"), dict) and "result_columns" in data
-
-
 def read_asv(path: Path, data: Mapping[str, Any]) -> AsvFile:
     """The figures of a result file.
 
@@ -111,11 +107,11 @@ def _figures(name: str, cells: Mapping[str, Any], units: Mapping[str, str]) -> I
     if math.prod(len(one) for one in lists) > MOST_FIGURES:
         raise ValueError(f"too many parameters of {name}")
     for place, parameters in enumerate(product(*lists)):
-        value = _number(_at(cells.get("result"), place))
+        value = _number(value_at(cells.get("result"), place))
         if value is not None and math.isnan(value):
             continue  # skipped, not failed
-        ends = [_number(_at(cells.get(f"stats_ci_99_{end}"), place)) for end in "ab"]
-        samples = [_number(one) for one in _at(cells.get("samples"), place) or []]
+        ends = [_number(value_at(cells.get(f"stats_ci_99_{end}"), place)) for end in "ab"]
+        samples = [_number(one) for one in value_at(cells.get("samples"), place) or []]
         low, high = ends
         yield AsvFigure(
             benchmark=name,
@@ -125,19 +121,13 @@ def _figures(name: str, cells: Mapping[str, Any], units: Mapping[str, str]) -> I
             unit=units.get(name) or _unit(name),
             interval=(low, high) if low is not None and high is not None and low <= high else None,
             samples=tuple(one for one in samples if one is not None),
-            repeat=int(_number(_at(cells.get("stats_repeat"), place)) or 0),
+            repeat=int(_number(value_at(cells.get("stats_repeat"), place)) or 0),
         )
 
 
 def _unit(name: str) -> str:
     kind = name.rpartition(".")[2].partition("_")[0]
     return "s" if kind in _SECONDS else "B" if kind in _BYTES else ""
-
-
-def _at(values: Any, place: int) -> Any:
-    if isinstance(values, list):
-        return values[place] if place < len(values) else None
-    return values if place == 0 else None
 
 
 def _number(value: Any) -> float | None:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import Any
 
 from gdnbench.accuracy.outputs import find_results, read_output
-from gdnbench.history.asv_files import MOST_BYTES, is_asv, read_asv
+from gdnbench.history.asv_files import MOST_BYTES, read_asv
 from gdnbench.history.of_asv import asv_run
 from gdnbench.history.of_bench import bench_run, is_bench
 from gdnbench.history.of_lm_eval import lm_eval_run
+from gdnbench.ingest.asv import is_asv
 from gdnbench.values.errors import UserError
 from gdnbench.values.runs import Run
 

@@ -13,6 +13,7 @@ from typing import Any
 from gdnbench.stats.median import interval
 from gdnbench.values.metrics import Metric
 from gdnbench.values.series import Point, Series
+from gdnbench.values.text import printable
 from gdnbench.values.verdicts import Judgement, Verdict
 
 RATIO, DIFFERENCE = "ratio", "difference"
@@ -96,5 +97,4 @@ def token_of(kind: str, facts: Any) -> str:
 
 def one_line(text: str) -> str:
     """A text that is printable, and at most 1,000 characters long."""
-    cut = text[:1000]
-    return cut if cut.isprintable() else "".join(char if char.isprintable() else " " for char in cut)
+    return printable(text[:1000])

@@ -75,7 +75,7 @@ def read_asv(document: Mapping[str, Any], source: str, labels: tuple[str, ...]) 
         versions[short(benchmark, 200)] = short(str(cells.get("version", "")), 80)
         unit = next((unit for prefix, unit in _UNITS.items() if benchmark.rpartition(".")[2].startswith(prefix)), "")
         for place, key in enumerate(keys):
-            value = _at(cells.get("result"), place)
+            value = value_at(cells.get("result"), place)
             if value is None:
                 absent[key] = "failed"
             elif not is_number(value):
@@ -85,10 +85,10 @@ def read_asv(document: Mapping[str, Any], source: str, labels: tuple[str, ...]) 
             else:
                 metrics[key] = as_float(value)
                 units[key] = unit
-                counts = [_at(cells.get(name), place) for name in ("stats_number", "stats_repeat")]
+                counts = [value_at(cells.get(name), place) for name in ("stats_number", "stats_repeat")]
                 number, repeat = (as_float(count) if is_number(count) else None for count in counts)
                 timing[key] = number, repeat
-                if kept := _at(cells.get("samples"), place):
+                if kept := value_at(cells.get("samples"), place):
                     samples[key] = (
                         tuple(as_float(one) for one in kept if is_number(one)) if isinstance(kept, list) else ()
                     )
@@ -133,7 +133,7 @@ def _keys(benchmark: str, parameters: Any, source: str) -> list[str]:
     return [f"{benchmark}({', '.join(short(str(value), 60) for value in chosen)})" for chosen in product(*parameters)]
 
 
-def _at(values: Any, place: int) -> Any:
+def value_at(values: Any, place: int) -> Any:
     """One value of a column; a single null stands for nulls everywhere, and trailing ones are left out."""
     if isinstance(values, list):
         return values[place] if place < len(values) else None

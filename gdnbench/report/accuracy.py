@@ -13,6 +13,7 @@ from rich.table import Table
 from gdnbench.report import accuracy_words as words
 from gdnbench.report.console import STYLES, wide_console
 from gdnbench.values.accuracy import AccuracyResult, AccuracyRow, Flip
+from gdnbench.values.text import flat
 
 SHOWN_FLIPS = 6
 """Of the primary filter; all of them are in the JSON."""
@@ -113,7 +114,7 @@ def _told(flip: Flip) -> str:
 
 def _short(text: str, width: int) -> str:
     # What a model or a stranger wrote may hold anything, escape sequences for the terminal among it.
-    line = " ".join("".join(char if char.isprintable() else " " for char in text).split())
+    line = flat(text)
     return line if len(line) <= width else f"{line[: width - 3]}..."
 
 

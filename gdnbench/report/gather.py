@@ -15,7 +15,6 @@ import torch
 from gdn_impl.catalog import Change, Level
 from gdnbench.accuracy import campaign as answers
 from gdnbench.accuracy.planning import plan_accuracy
-from gdnbench.accuracy.planning import same_sides as same_answers
 from gdnbench.campaign import campaign
 from gdnbench.campaign.costs import Counted, count_costs
 from gdnbench.campaign.journal import Journal
@@ -38,7 +37,7 @@ from gdnbench.report.waterfall import Waterfall, waterfall
 from gdnbench.serving import campaign as serving
 from gdnbench.serving.journal import ServeJournal
 from gdnbench.serving.judged import judge_serving
-from gdnbench.serving.planning import plan_serve, same_sides
+from gdnbench.serving.planning import plan_serve, same_sides, speculation_for
 from gdnbench.serving.presets import preset
 from gdnbench.values.accuracy import AccuracyResult
 from gdnbench.values.claims import StatedClaim
@@ -206,15 +205,13 @@ def _step_time(
 def _live_server(change: Change, asked: ServerQuestion, progress: Progress, record: Record) -> ServeResult:
     before, after = (f"pr{change.number}.{side}" for side in ("before", "after"))
     if asked.journal is None:
-        chosen = preset(asked.preset)
-        speculates = chosen.speculates or (next(iter(chosen.speculative)) if change.live.speculation else None)
         plan = plan_serve(
             before,
             after,
             preset_name=asked.preset,
             launches=asked.launches,
             dataset=asked.dataset,
-            speculative=speculates,
+            speculative=speculation_for(preset(asked.preset), change.live.speculation),
             quick=asked.quick,
         )
         serving.check_releases(plan)
@@ -236,7 +233,7 @@ def _accuracy(change: Change, asked: AccuracyQuestion, progress: Progress) -> Ac
         opened = answers.begin(plan)
     else:
         opened = answers.AccuracyJournal.open(asked.journal)
-        same_answers(opened.plan, before, after)
+        same_sides(opened.plan, before, after)
     runs = answers.run(opened, lambda role, done, total: progress(f"answers: {role}", done, total))
     return answers.judge(opened, runs)
 

@@ -10,6 +10,7 @@ from jinja2 import Environment, StrictUndefined
 
 from gdnbench.report.evidence import Evidence
 from gdnbench.report.layout import PLOTS, filters, parts
+from gdnbench.values.text import printable
 
 
 def render(evidence: Evidence, plots: Mapping[str, str]) -> str:
@@ -26,7 +27,7 @@ def render(evidence: Evidence, plots: Mapping[str, str]) -> str:
 
 def cell(value: Any) -> str:
     """Text that is safe inside a Markdown table: no markup, no HTML, no line breaks, no control characters."""
-    text = "".join(char if char.isprintable() else " " for char in str(value))
+    text = printable(str(value))
     for char, entity in (("&", "&amp;"), ("<", "&lt;"), (">", "&gt;"), ("|", "\\|"), ("`", "'")):
         text = text.replace(char, entity)
     return text

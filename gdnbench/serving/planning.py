@@ -12,7 +12,7 @@ from typing import Any
 from gdn_impl.catalog import CATALOG, Level
 from gdnbench.campaign.turns import AFTER, BEFORE, CONTROL
 from gdnbench.plugin import faults
-from gdnbench.serving.plan import Method, ServePlan, ServerSetting, WorkloadRequest
+from gdnbench.serving.plan import Compared, Method, ServePlan, ServerSetting, WorkloadRequest
 from gdnbench.serving.presets import Preset, preset
 from gdnbench.stats.median import ALPHA, fewest
 from gdnbench.values.errors import UserError
@@ -202,6 +202,13 @@ def server_setting(
     )
 
 
+def speculation_for(chosen: Preset, concerned: bool) -> str | None:
+    """By default: as the preset has it, and on where a change is about drafts and the preset can draft."""
+    if chosen.speculates is not None or not concerned:
+        return chosen.speculates
+    return next(iter(chosen.speculative), NO_SPECULATION)
+
+
 def _speculative(chosen: Preset, asked: str | None) -> Mapping[str, Any] | None:
     word = chosen.speculates if asked is None else asked
     if word is None or word == NO_SPECULATION:
@@ -228,7 +235,7 @@ def _cores(chosen: Preset) -> tuple[tuple[int, ...] | None, tuple[int, ...] | No
     return tuple(cores[:-1]), (cores[-1],)
 
 
-def same_sides(plan: ServePlan, before: str | None, after: str | None) -> None:
+def same_sides(plan: Compared, before: str | None, after: str | None) -> None:
     """Check that a resumed campaign is the one that was asked for; its plan stands as it was made.
 
     Raises:

@@ -10,8 +10,9 @@ import pytest
 from gdnbench.accuracy.campaign import AccuracyJournal, begin
 from gdnbench.accuracy.lm_eval import engine_arguments
 from gdnbench.accuracy.plan import AccuracyPlan
-from gdnbench.accuracy.planning import plan_accuracy, same_sides
+from gdnbench.accuracy.planning import plan_accuracy
 from gdnbench.accuracy.tasks import find_task
+from gdnbench.serving.planning import same_sides
 from gdnbench.values.errors import EnvironmentMissing, UserError
 
 
