@@ -5,8 +5,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # The set-up that figures are measured with. Without it, pip would take the newest torch that fits.
 TORCH ?= torch==2.13.0
+# What the limit is held to; docs/limit.md.
+LIMIT_SCENARIOS := q1s1k 16q1s1k 16q9s1kd8 15q1s1k_q2k 8q9s1kd8_6q1s1k_2q128 16q1s1k/g30
 
-.PHONY: help setup bench test test-slow lint format docs asv vllm conform bench-self gpu-check accept accept-step accept-server accept-answers clean
+.PHONY: help setup bench test test-slow lint format docs asv vllm conform bench-self bench-limit gpu-check accept accept-step accept-server accept-answers clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -55,6 +57,10 @@ conform: vllm ## every change against the real releases, field by field and oper
 
 bench-self: $(READY) ## how well this machine can judge: false alarms, power, smallest detectable effect
 	@$(BIN)/gdnbench calibrate
+
+bench-limit: $(READY) vllm ## the limit against vLLM 0.32.0: step time, and 30 groups against block-table updates
+	@$(BIN)/gdnbench step vllm@0.32.0 limit $(foreach s,$(LIMIT_SCENARIOS),--scenario $(s))
+	@$(BIN)/python -m gdnbench.campaign.group_updates
 
 gpu-check: ## costs, step time and the trace's self-check on a GPU, with torch and NumPy alone: at most 8 minutes
 	@$(PYTHON) -m gdnbench.campaign.gpu_check --out reports/gpu || [ $$? -eq 4 ]

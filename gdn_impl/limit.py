@@ -36,6 +36,7 @@ def forget() -> None:
     Builder.latest = None
     for builder in _builders:
         builder.written = Written()
+        builder.setting.kept.clear()
 
 
 @dataclass
@@ -65,6 +66,37 @@ class Written:
     drafted: tuple[int, int, int] | None = None
 
 
+class Views:
+    """Of a group's buffers, what graphs of one shape read; each view is made once.
+
+    Args:
+        rows: with padding.
+        drafted: rows with drafts.
+        spec_tokens: of those.
+    """
+
+    def __init__(self, buffers: GraphBuffers, rows: int, drafted: int = 0, spec_tokens: int = 0) -> None:
+        if drafted == 0:
+            states = buffers.non_spec_state_indices[:rows]
+            self.states = states.view(rows, 1)
+            self.starts = buffers.non_spec_query_start_loc[: rows + 1]
+            self.fields = {"non_spec_state_indices_tensor": states, "non_spec_query_start_loc": self.starts}
+            return
+        self.states = buffers.spec_state_indices[:drafted]
+        self.accepted = buffers.num_accepted_tokens[:drafted]
+        self.starts = buffers.spec_query_start_loc[: rows + 1]
+        self.masks = buffers.spec_sequence_masks[:rows]
+        self.tokens = buffers.spec_token_indx[:spec_tokens]
+        self.fields = {
+            "spec_state_indices_tensor": buffers.spec_state_indices[:rows],
+            "num_accepted_tokens": buffers.num_accepted_tokens[:rows],
+            "spec_query_start_loc": self.starts,
+            "spec_sequence_masks": self.masks,
+            "spec_token_indx": self.tokens,
+            "non_spec_token_indx": buffers.non_spec_token_indx[:0],
+        }
+
+
 class Builder:
     """Builds the metadata of one KV group, once per step."""
 
@@ -74,12 +106,12 @@ class Builder:
     def __init__(self, config: BuilderConfig, device: torch.device, buffers: GraphBuffers | None = None) -> None:
         """A builder with buffers of its own, or with those that captured graphs read from already."""
         self.width = config.speculation + 1
-        self.device = device
         self.buffers = buffers or GraphBuffers(config.graph_rows, config.speculation, device)
         self.written = Written()
-        self._setting = setting(config.speculation, config.full_graphs, self.buffers.size)
-        self._state_views: dict[int, Tensor] = {}
-        self._start_views: dict[int, Tensor] = {}
+        self.setting = setting(config.speculation, config.full_graphs, self.buffers.size, device)
+        self._views: dict[tuple[int, int, int], Views] = {}
+        self._columns = torch.arange(self.width, device=device)
+        self._first = self._columns[:1]
         _builders.add(self)
 
     def build(
@@ -93,31 +125,25 @@ class Builder:
         """The metadata of one step; arguments as of `gdn_impl.builder.GDNBuilder.build`."""
         plan = Builder.latest
         # The host's offsets belong to one step, and the plan holds them: nobody else can have their identity.
-        if plan is None or plan.starts is not common.query_start_loc_cpu or plan.setting is not self._setting:
+        if plan is None or plan.starts is not common.query_start_loc_cpu or plan.setting is not self.setting:
             drafts = num_decode_draft_tokens_cpu if self.width > 1 else None
-            plan = Builder.latest = plan_step(common, drafts, num_accepted_tokens, self._setting, self.device)
+            plan = Builder.latest = plan_step(common, drafts, num_accepted_tokens, self.setting)
         metadata = object.__new__(LimitMetadata)
         own = metadata.__dict__ = plan.shared.copy()
-        table = common.block_table_tensor
         if plan.decodes_only:
-            states = table.select(1, 0)
-            if plan.staged:
-                view = self._state_views.get(plan.rows)
-                if view is None:
-                    view = self._remember_views(plan.rows)
-                states = view.copy_(states, non_blocking=True)
-                if self.written.starts != plan.starts_shape:
-                    self._write_starts(plan, common)
-                own["non_spec_query_start_loc"] = self._start_views[plan.rows]
-            own["non_spec_state_indices_tensor"] = states
-        elif plan.drafted == 0:
-            states = table.select(1, 0)
-            own["non_spec_state_indices_tensor"] = states
-            own["prefill_state_indices"] = states[plan.decodes :] if plan.decodes else states
+            self._decodes_only(plan, common, own)
         elif plan.drafts_only:
             self._drafts_only(plan, common, own)
+        elif plan.drafted == 0:
+            states = common.block_table_tensor.select(1, 0)
+            own["non_spec_state_indices_tensor"] = states
+            own["prefill_state_indices"] = states[plan.decodes :] if plan.decodes else states
         else:
-            self._drafts_and_others(plan, table, own)
+            table = common.block_table_tensor
+            rows = table if table.shape[1] == self.width else table[:, : self.width]
+            own["spec_state_indices_tensor"] = rows.index_select(0, plan.spec_rows)
+            states = table.select(1, 0).index_select(0, plan.other_rows)
+            own["non_spec_state_indices_tensor"] = own["prefill_state_indices"] = states
         return metadata
 
     def build_for_capture(self, common: CommonMetadata) -> LimitMetadata:
@@ -128,57 +154,51 @@ class Builder:
         drafts = torch.from_numpy(np.diff(common.query_start_loc_cpu.numpy()) - 1)
         return self.build(0, common, accepted, drafts)
 
-    def _remember_views(self, rows: int) -> Tensor:
-        """What graphs of so many rows read; views of one buffer are made once."""
-        self._start_views[rows] = self.buffers.non_spec_query_start_loc[: rows + 1]
-        view = self._state_views[rows] = self.buffers.non_spec_state_indices[:rows]
-        return view
-
-    def _write_starts(self, plan: Plan, common: CommonMetadata) -> None:
-        """Offsets of decodes: row i begins at token i, up to the last row that has one; the same in most steps."""
-        self._start_views[plan.rows].copy_(common.query_start_loc[: plan.rows + 1], non_blocking=True)
-        self.written.starts = plan.starts_shape
+    def _decodes_only(self, plan: Plan, common: CommonMetadata, own: dict[str, Any]) -> None:
+        """No row has drafts or prefills."""
+        if not plan.staged:
+            own["non_spec_query_start_loc"] = common.query_start_loc
+            own["non_spec_state_indices_tensor"] = common.block_table_tensor.select(1, 0)
+            return
+        views = self._views.get((plan.rows, 0, 0)) or self._remember_views(plan)
+        torch.index_select(common.block_table_tensor, 1, self._first, out=views.states)
+        if self.written.starts != plan.starts_shape:
+            # Row i begins at token i, up to the last row that has one: the same in most steps.
+            views.starts.copy_(common.query_start_loc, non_blocking=True)
+            self.written.starts = plan.starts_shape
+        own |= views.fields
 
     def _drafts_only(self, plan: Plan, common: CommonMetadata, own: dict[str, Any]) -> None:
         """Every row has drafts, padding aside, which stands last."""
-        drafted, rows = plan.drafted, plan.rows
-        states = common.block_table_tensor[:drafted, : self.width]
-        accepted, starts = plan.accepted, common.query_start_loc[: drafted + 1]
+        drafted, rows, table, accepted = plan.drafted, plan.rows, common.block_table_tensor, plan.accepted
         assert accepted is not None
-        if not plan.staged:
-            own["spec_state_indices_tensor"] = states
-            own["num_accepted_tokens"] = accepted[:drafted]
-            own["spec_query_start_loc"] = starts
-            return
-        buffers = self.buffers
-        shape = (drafted, rows, plan.uniform or 0)
-        same = plan.uniform is not None and self.written.drafted == shape
-        buffers.spec_state_indices[:drafted].copy_(states, non_blocking=True)
-        buffers.num_accepted_tokens[:drafted].copy_(accepted[:drafted], non_blocking=True)
-        if not same:
-            self._write_shape(plan, common, starts)
-            self.written.drafted = shape if plan.uniform is not None else None
-        own["spec_state_indices_tensor"] = buffers.spec_state_indices[:rows]
-        own["num_accepted_tokens"] = buffers.num_accepted_tokens[:rows]
-        own["spec_query_start_loc"] = buffers.spec_query_start_loc[: rows + 1]
-        own["spec_sequence_masks"] = buffers.spec_sequence_masks[:rows]
-        own["spec_token_indx"] = buffers.spec_token_indx[: plan.spec_tokens]
-        own["non_spec_token_indx"] = buffers.non_spec_token_indx[:0]
-
-    def _write_shape(self, plan: Plan, common: CommonMetadata, starts: Tensor) -> None:
-        """What of a speculative step depends on how many rows of which length there are, padding included."""
-        buffers, drafted, rows = self.buffers, plan.drafted, plan.rows
-        masks, tokens = plan.shared["spec_sequence_masks"], plan.shared["spec_token_indx"]
-        buffers.spec_sequence_masks[:rows].copy_(masks[:rows], non_blocking=True)
-        buffers.spec_token_indx[: plan.spec_tokens].copy_(tokens, non_blocking=True)
-        # Behind the last row with drafts the batch's own offsets stand still, as the buffer's must.
-        buffers.spec_query_start_loc[: rows + 1].copy_(common.query_start_loc[: rows + 1], non_blocking=True)
         if drafted < rows:
-            buffers.spec_state_indices[drafted:rows].fill_(0)
-            buffers.num_accepted_tokens[drafted:rows].fill_(1)
+            table, accepted = table[:drafted], accepted[:drafted]
+        if not plan.staged:
+            own["spec_state_indices_tensor"] = table[:, : self.width]
+            own["num_accepted_tokens"] = accepted
+            own["spec_query_start_loc"] = common.query_start_loc[: drafted + 1]
+            return
+        views = self._views.get((rows, drafted, plan.spec_tokens)) or self._remember_views(plan)
+        torch.index_select(table, 1, self._columns, out=views.states)
+        views.accepted.copy_(accepted, non_blocking=True)
+        shape = None if plan.uniform is None else (drafted, rows, plan.uniform)
+        if shape is None or self.written.drafted != shape:
+            self._write_shape(plan, common, views)
+            self.written.drafted = shape
+        own |= views.fields
 
-    def _drafts_and_others(self, plan: Plan, table: Tensor, own: dict[str, Any]) -> None:
-        """Rows with drafts beside others: states are gathered, all else is in the plan."""
-        own["spec_state_indices_tensor"] = table[:, : self.width].index_select(0, plan.spec_rows)
-        states = table.select(1, 0).index_select(0, plan.other_rows)
-        own["non_spec_state_indices_tensor"] = own["prefill_state_indices"] = states
+    def _write_shape(self, plan: Plan, common: CommonMetadata, views: Views) -> None:
+        """What of a speculative step depends on how many rows of which length there are, padding included."""
+        views.masks.copy_(plan.shared["spec_sequence_masks"], non_blocking=True)
+        views.tokens.copy_(plan.shared["spec_token_indx"], non_blocking=True)
+        # Behind the last row with drafts the batch's own offsets stand still, as the buffer's must.
+        views.starts.copy_(common.query_start_loc, non_blocking=True)
+        if plan.drafted < plan.rows:
+            self.buffers.spec_state_indices[plan.drafted : plan.rows].fill_(0)
+            self.buffers.num_accepted_tokens[plan.drafted : plan.rows].fill_(1)
+
+    def _remember_views(self, plan: Plan) -> Views:
+        key = plan.rows, plan.drafted, plan.spec_tokens
+        views = self._views[key] = Views(self.buffers, *key)
+        return views

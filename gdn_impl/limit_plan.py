@@ -3,34 +3,50 @@
 from __future__ import annotations
 
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 import torch
 from torch import Tensor
 
-from gdn_impl.batch import PAD_SLOT_ID, CommonMetadata
+from gdn_impl.batch import CommonMetadata
 from gdn_impl.limit_pack import Pack
-from gdn_impl.prefill import CHUNK, CONVOLUTION_BLOCK, LEAST_PROGRAMS
+from gdn_impl.limit_prefill import Ints, add_pieces, offsets, programs_table
 
-Ints = npt.NDArray[np.int32]
+MOST_KEPT = 1024
+"""Plans kept for steps to come; a server has a few hundred shapes of decode steps."""
 
-
-class Setting(NamedTuple):
-    """What of a builder decides a plan: one and the same for all KV groups of a server."""
-
-    speculation: int
-    """Drafts per step, at most."""
-    full_graphs: bool
-    size: int
-    """Rows of the buffers that captured graphs read."""
+Shape = tuple[tuple[int, ...], tuple[int, ...], int]
+"""Of a step without prefills all that its plan depends on: offsets, drafts, tokens with padding."""
 
 
-@lru_cache
-def setting(speculation: int, full_graphs: bool, size: int) -> Setting:
-    """One object for all builders of a kind, so that its identity tells."""
-    return Setting(speculation, full_graphs, size)
+class Setting:
+    """What of a builder decides a plan: one and the same for all KV groups of a server; and the plans kept for it.
+
+    Attributes:
+        speculation: drafts per step, at most.
+        full_graphs: whether steps are staged for them.
+        size: rows of the buffers that captured graphs read.
+        device: where the metadata goes.
+        kept: plans of steps without prefills, whose shapes return.
+    """
+
+    def __init__(self, speculation: int, full_graphs: bool, size: int, device: torch.device) -> None:
+        self.speculation = speculation
+        self.full_graphs = full_graphs
+        self.size = size
+        self.device = device
+        self.kept: dict[Shape, Plan] = {}
+
+    def keep(self, shape: Shape, plan: Plan) -> None:
+        if len(self.kept) >= MOST_KEPT:
+            self.kept.clear()
+        self.kept[shape] = plan
+
+
+setting = lru_cache(Setting)
+"""One object for all builders of a kind, so that its identity tells."""
 
 
 class Plan:
@@ -38,10 +54,10 @@ class Plan:
 
     Attributes:
         starts: the host's offsets of the step, which tell it from any other.
+        accepted: (rows,) int32 on the device, as the runner gave it.
         setting: of the builders that it is for.
         shared: fields of the metadata that all groups have alike; whatever a step leaves empty is not among them.
         rows: with padding.
-        real_tokens: without padding.
         starts_shape: of decodes: rows with a token, and rows with padding.
         decodes: in front of the prefills of a step without drafts.
         drafted: rows that take the speculative path.
@@ -49,7 +65,6 @@ class Plan:
         staged: goes through the buffers that captured graphs read.
         uniform: tokens of each row with drafts, where they are alike.
         spec_tokens: of all rows with drafts.
-        accepted: (rows,) int32 on the device, as the runner gave it.
         spec_rows, other_rows: int64 on the device: where they stand in the batch.
     """
 
@@ -60,7 +75,6 @@ class Plan:
         "drafted",
         "drafts_only",
         "other_rows",
-        "real_tokens",
         "rows",
         "setting",
         "shared",
@@ -75,205 +89,144 @@ class Plan:
     other_rows: Tensor
     spec_rows: Tensor
 
-    def __init__(self, common: CommonMetadata, setting: Setting) -> None:
+    def __init__(self, common: CommonMetadata, setting: Setting, accepted: Tensor | None) -> None:
         self.starts = common.query_start_loc_cpu
+        self.accepted = accepted
         self.setting = setting
         self.starts_shape = (-1, -1)
         self.shared: dict[str, Any] = {}
         self.rows = common.num_reqs
-        self.real_tokens = 0
         self.decodes = self.drafted = self.spec_tokens = 0
         self.decodes_only = self.drafts_only = self.staged = False
         self.uniform: int | None = None
-        self.accepted: Tensor | None = None
+
+    def count(self, common: CommonMetadata, *, prefills: int, prefill_tokens: int, decode_tokens: int) -> None:
+        self.shared |= {
+            "num_prefills": prefills,
+            "num_prefill_tokens": prefill_tokens,
+            "num_decodes": self.decodes,
+            "num_decode_tokens": decode_tokens,
+            "num_spec_decodes": self.drafted,
+            "num_spec_decode_tokens": self.spec_tokens,
+            "num_actual_tokens": common.num_actual_tokens,
+        }
 
 
-def plan_step(
-    common: CommonMetadata,
-    drafts: Tensor | None,
-    accepted: Tensor | None,
-    setting: Setting,
-    device: torch.device,
-) -> Plan:
+def plan_step(common: CommonMetadata, drafts: Tensor | None, accepted: Tensor | None, setting: Setting) -> Plan:
     """The plan of a step; arguments as of the builder."""
-    plan = Plan(common, setting)
+    host = common.query_start_loc_cpu
+    prefills = common.is_prefilling is not None and True in common.is_prefilling.tolist()
+    # Of a row that prefills the shape does not say whether it is a first chunk: such a step has a plan of its own.
+    shape = (tuple(host.tolist()), () if drafts is None else tuple(drafts.tolist()), common.num_actual_tokens)
+    if not prefills and (kept := setting.kept.get(shape)) is not None:
+        kept.starts, kept.accepted = host, accepted
+        return kept
+    plan = Plan(common, setting, accepted)
     mask = None if drafts is None else drafts.numpy() >= 0
     if mask is not None and mask.any():
-        assert accepted is not None
-        _with_drafts(plan, common, setting, mask, accepted, device)
+        _with_drafts(plan, common, mask)
     else:
-        _without_drafts(plan, common, setting, device)
+        _without_drafts(plan, common, prefills)
+    if not prefills and (plan.decodes_only or plan.drafts_only):
+        setting.keep(shape, plan)
     return plan
 
 
-def _counts(
-    plan: Plan, common: CommonMetadata, *, prefills: int, prefill_tokens: int, decode_tokens: int, spec: int
-) -> None:
-    plan.shared |= {
-        "num_prefills": prefills,
-        "num_prefill_tokens": prefill_tokens,
-        "num_decodes": plan.decodes,
-        "num_decode_tokens": decode_tokens,
-        "num_spec_decodes": plan.drafted,
-        "num_spec_decode_tokens": spec,
-        "num_actual_tokens": common.num_actual_tokens,
-    }
-
-
-def _without_drafts(plan: Plan, common: CommonMetadata, setting: Setting, device: torch.device) -> None:
-    starts = common.query_start_loc_cpu.numpy()
-    boundary = _boundary(common, starts)
-    plan.shared["non_spec_query_start_loc"] = common.query_start_loc
-    plan.real_tokens = int(starts[-1])
-    if boundary is None:
+def _without_drafts(plan: Plan, common: CommonMetadata, stateless: bool) -> None:
+    starts = plan.starts.numpy()
+    lengths = starts[1:] - starts[:-1]
+    had_state = _initial_states(common, lengths)
+    prefills = lengths > 1
+    if stateless and common.is_prefilling is not None:
+        prefills |= common.is_prefilling.numpy() & (lengths > 0) & ~had_state
+    # Decodes come first in such a batch.
+    boundary = int(prefills.argmax())
+    if not prefills[boundary]:
         plan.decodes_only, plan.decodes = True, plan.rows
-        plan.staged = setting.full_graphs and plan.decodes <= setting.size
-        plan.starts_shape = (plan.real_tokens, plan.rows)
-        _counts(plan, common, prefills=0, prefill_tokens=0, decode_tokens=common.num_actual_tokens, spec=0)
+        plan.staged = plan.setting.full_graphs and plan.decodes <= plan.setting.size
+        plan.starts_shape = (int(starts[-1]), plan.rows)
+        plan.count(common, prefills=0, prefill_tokens=0, decode_tokens=common.num_actual_tokens)
         return
     plan.decodes = boundary
     decode_tokens = int(starts[boundary])
-    lengths = starts[boundary + 1 :] - starts[boundary:-1]
-    prefills = int(np.count_nonzero(lengths))
-    tokens = int(starts[boundary + prefills]) - decode_tokens
-    _counts(plan, common, prefills=prefills, prefill_tokens=tokens, decode_tokens=decode_tokens, spec=0)
-
+    tokens = int(starts[-1]) - decode_tokens
+    prefill_lengths = lengths[boundary:]
+    plan.count(
+        common,
+        prefills=int(np.count_nonzero(prefill_lengths)),
+        prefill_tokens=tokens,
+        decode_tokens=decode_tokens,
+    )
     pack = Pack()
-    initial = _initial_states(common, starts)
-    pack.add("has_initial_state", initial)
-    _add_chunks(pack, lengths)
-    programs = _add_programs(pack, np.diff(starts))
+    pack.add("has_initial_state", had_state)
+    programs = add_pieces(pack, prefill_lengths, lengths)
     if boundary:
         pack.add("prefill_query_start_loc", starts[boundary:] - decode_tokens)
-    sent = pack.send(device)
+        pack.add("prefill_has_initial_state", had_state[boundary:])
+    sent = pack.send(plan.setting.device)
     plan.shared |= sent
-    plan.shared["nums_dict"] = _programs_table(programs, sent)
-    if boundary:
-        plan.shared["prefill_has_initial_state"] = sent["has_initial_state"][boundary:]
-    else:
+    plan.shared["non_spec_query_start_loc"] = common.query_start_loc
+    plan.shared["nums_dict"] = programs_table(programs, sent)
+    if not boundary:
         plan.shared["prefill_query_start_loc"] = common.query_start_loc
         plan.shared["prefill_has_initial_state"] = sent["has_initial_state"]
 
 
-def _boundary(common: CommonMetadata, starts: Ints) -> int | None:
-    """The first row that is a prefill, in a batch whose decodes come first; None if none is."""
-    prefilling = common.is_prefilling
-    stateless = prefilling is not None and prefilling.numpy().any()
-    if common.max_query_len <= 1 and not stateless:
-        return None
-    lengths = starts[1:] - starts[:-1]
-    prefills = lengths > 1
-    if stateless and prefilling is not None:
-        assert common.seq_lens_cpu_upper_bound is not None
-        bound = common.seq_lens_cpu_upper_bound.numpy()
-        prefills = prefills | (prefilling.numpy() & (lengths > 0) & (bound <= lengths))
-    first = int(prefills.argmax())
-    return first if prefills[first] else None
-
-
-def _with_drafts(
-    plan: Plan,
-    common: CommonMetadata,
-    setting: Setting,
-    mask: npt.NDArray[np.bool_],
-    accepted: Tensor,
-    device: torch.device,
-) -> None:
-    starts = common.query_start_loc_cpu.numpy()
-    lengths = starts[1:] - starts[:-1]
-    own, others = lengths[mask], lengths[~mask]
+def _with_drafts(plan: Plan, common: CommonMetadata, mask: npt.NDArray[np.bool_]) -> None:
+    starts = plan.starts.numpy()
+    lengths, rest = starts[1:] - starts[:-1], ~mask
+    own, others = lengths[mask], lengths[rest]
     plan.drafted = len(own)
-    plan.accepted = accepted
-    plan.real_tokens = int(starts[-1])
     prefills = int(np.count_nonzero(others))
-    prefill_tokens = int(others.sum())
-    plan.spec_tokens = plan.real_tokens - prefill_tokens
-    _counts(plan, common, prefills=prefills, prefill_tokens=prefill_tokens, decode_tokens=0, spec=plan.spec_tokens)
-    if len(own) and own[0] > 0 and (own == own[0]).all():
-        plan.uniform = int(own[0])
+    plan.spec_tokens = int(own.sum())
+    prefill_tokens = int(starts[-1]) - plan.spec_tokens
+    plan.count(common, prefills=prefills, prefill_tokens=prefill_tokens, decode_tokens=0)
+    first = int(own[0])
+    if first > 0 and plan.spec_tokens == first * len(own) and own.max() == first:
+        plan.uniform = first
     plan.shared["uniform_spec_sequence_length"] = plan.uniform
     plan.shared["spec_sequence_masks_cpu"] = torch.from_numpy(mask)
-
+    if prefills == 0:
+        _with_drafts_alone(plan, mask, int(starts[-1]))
+        return
+    tokens = mask.repeat(lengths)
     pack = Pack()
     pack.add("spec_sequence_masks", mask)
-    if prefills == 0:
-        plan.drafts_only = True
-        most = max(plan.drafted, plan.spec_tokens)
-        plan.staged = setting.full_graphs and most <= setting.size
-        plan.spec_tokens = min(plan.drafted * (setting.speculation + 1), plan.real_tokens)
-        pack.add("spec_token_indx", np.arange(plan.spec_tokens, dtype=np.int32))
-        pack.add("non_spec_token_indx", np.empty(0, np.int32))
-        plan.shared |= pack.send(device)
-        return
-
-    tokens = np.repeat(mask, lengths)
-    other_starts = _offsets(others)
-    pack.add("spec_token_indx", np.flatnonzero(tokens))
-    pack.add("non_spec_token_indx", np.flatnonzero(~tokens))
-    pack.add("spec_query_start_loc", _offsets(own))
-    pack.add("non_spec_query_start_loc", other_starts)
-    pack.add("has_initial_state", _initial_states(common, starts)[~mask])
-    pack.add("spec_rows", np.flatnonzero(mask))
-    pack.add("other_rows", np.flatnonzero(~mask))
-    _add_chunks(pack, others)
-    programs = _add_programs(pack, others)
-    sent = pack.send(device)
+    pack.add("spec_token_indx", tokens.nonzero()[0])
+    pack.add("non_spec_token_indx", (~tokens).nonzero()[0])
+    pack.add("spec_query_start_loc", offsets(own))
+    pack.add("non_spec_query_start_loc", offsets(others))
+    pack.add("has_initial_state", _initial_states(common, lengths)[rest])
+    pack.add("spec_rows", mask.nonzero()[0])
+    pack.add("other_rows", rest.nonzero()[0])
+    programs = add_pieces(pack, others, others)
+    sent = pack.send(plan.setting.device)
     plan.spec_rows, plan.other_rows = sent.pop("spec_rows"), sent.pop("other_rows")
     plan.shared |= sent
-    plan.shared["nums_dict"] = _programs_table(programs, sent)
+    plan.shared["nums_dict"] = programs_table(programs, sent)
     plan.shared["prefill_query_start_loc"] = sent["non_spec_query_start_loc"]
     plan.shared["prefill_has_initial_state"] = sent["has_initial_state"]
-    plan.shared["num_accepted_tokens"] = accepted.index_select(0, plan.spec_rows)
+    assert plan.accepted is not None
+    plan.shared["num_accepted_tokens"] = plan.accepted.index_select(0, plan.spec_rows)
 
 
-def _initial_states(common: CommonMetadata, starts: Ints) -> npt.NDArray[np.bool_]:
+def _with_drafts_alone(plan: Plan, mask: npt.NDArray[np.bool_], tokens: int) -> None:
+    plan.drafts_only = True
+    plan.staged = plan.setting.full_graphs and max(plan.drafted, plan.spec_tokens) <= plan.setting.size
+    plan.spec_tokens = min(plan.drafted * (plan.setting.speculation + 1), tokens)
+    pack = Pack()
+    pack.add("spec_sequence_masks", mask)
+    pack.add("spec_token_indx", np.arange(plan.spec_tokens, dtype=np.int32))
+    pack.add("non_spec_token_indx", np.empty(0, np.int32))
+    plan.shared |= pack.send(plan.setting.device)
+
+
+def _initial_states(common: CommonMetadata, lengths: Ints) -> npt.NDArray[np.bool_]:
     """(n,) whether the row had tokens before this step.
 
     The host's bound is exact for rows that prefill. A row that decodes has tokens whatever the bound says, and a bound
     is never below the truth.
     """
     assert common.seq_lens_cpu_upper_bound is not None
-    had: npt.NDArray[np.bool_] = common.seq_lens_cpu_upper_bound.numpy() > starts[1:] - starts[:-1]
+    had: npt.NDArray[np.bool_] = common.seq_lens_cpu_upper_bound.numpy() > lengths
     return had
-
-
-def _offsets(lengths: Ints) -> Ints:
-    found = np.zeros(len(lengths) + 1, np.int32)
-    np.cumsum(lengths, out=found[1:])
-    return found
-
-
-def _add_chunks(pack: Pack, lengths: Ints) -> None:
-    """Chunks of the delta rule: for each its row and its number within the row; and how many stand before each row."""
-    counts = -(lengths // -CHUNK)
-    offsets = np.zeros(len(counts) + 1, np.int64)
-    np.cumsum(counts, out=offsets[1:])
-    full = counts[counts > 0]
-    rows = np.repeat(np.arange(len(full), dtype=np.int32), full)
-    numbers = np.arange(len(rows), dtype=np.int32) - np.repeat(_offsets(full)[:-1], full)
-    pack.add("chunk_indices", np.stack([rows, numbers], 1))
-    pack.add("chunk_offsets", offsets)
-
-
-def _add_programs(pack: Pack, lengths: Ints) -> dict[str, Any]:
-    """Programs of the causal convolution: the row of each, and the number of its block within the row."""
-    counts = -(lengths // -CONVOLUTION_BLOCK)
-    rows = np.repeat(np.arange(len(counts)), counts)
-    blocks = np.arange(len(rows), dtype=np.int32) - np.repeat(_offsets(counts)[:-1], counts)
-    size = 2 * max(LEAST_PROGRAMS, len(rows))
-    for name, values in (("batch_ptr", rows), ("token_chunk_offset_ptr", blocks)):
-        padded = np.full(size, PAD_SLOT_ID, np.int32)
-        padded[: len(values)] = values
-        pack.add(name, padded)
-    return {
-        "nums": torch.from_numpy(counts),
-        "tot": len(rows),
-        "mlist": torch.from_numpy(rows),
-        "mlist_len": len(rows),
-        "offsetlist": torch.from_numpy(blocks),
-    }
-
-
-def _programs_table(programs: dict[str, Any], sent: dict[str, Tensor]) -> dict[int, dict[str, Any]]:
-    names = ("batch_ptr", "token_chunk_offset_ptr")
-    return {CONVOLUTION_BLOCK: programs | {name: sent[name] for name in names}}
