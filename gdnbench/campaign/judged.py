@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
@@ -10,7 +11,7 @@ from typing import Any
 from gdn_impl.catalog import CATALOG, Level
 from gdnbench.campaign.plan import Plan
 from gdnbench.campaign.records import LaunchRecord, Measured
-from gdnbench.campaign.turns import AFTER, BEFORE, CONTROL
+from gdnbench.campaign.turns import AFTER, BEFORE, CONTROL, LIMIT
 from gdnbench.stats.median import ALPHA, fewest
 from gdnbench.stats.paired import Comparison, judge_rows
 from gdnbench.values.metrics import HOST_TIME, HOST_TIME_BUSY, METRICS
@@ -75,8 +76,11 @@ def judge_campaign(plan: Plan, launches: Sequence[LaunchRecord]) -> JudgedCampai
     judged = judge_rows(comparisons, controls)
     faults = [_broken_promise(plan, launches, case.scenario) for case in first]
     rows = tuple(
-        _row(case, comparison, _invalid(judgement, fault) if fault else judgement)
-        for case, comparison, judgement, fault in zip(first, comparisons, judged, faults, strict=True)
+        replace(
+            _row(case, comparison, _invalid(judgement, fault) if fault else judgement),
+            of_limit=_of_limit(plan, [launch.measured[i] for launch in launches]),
+        )
+        for i, (case, comparison, judgement, fault) in enumerate(zip(first, comparisons, judged, faults, strict=True))
     )
     control_rows = tuple(
         _row(case, replace(comparison, primary=False), judge_rows([comparison])[0])
@@ -105,6 +109,15 @@ def _comparison(plan: Plan, launches: Sequence[LaunchRecord], case: int, role: s
 def _row(case: Measured, comparison: Comparison, judgement: Judgement) -> StepRow:
     before, after = median(comparison.before), median(comparison.after)
     return StepRow(case.scenario, comparison.metric, comparison.primary, before, after, judgement)
+
+
+def _of_limit(plan: Plan, measured: Sequence[Measured]) -> tuple[float, float] | None:
+    """Both sides as multiples of the limit, launch by launch, so what a launch does to all of them cancels."""
+    if LIMIT not in plan.sides:
+        return None
+    before = median(-one.log_ratios[LIMIT] for one in measured)
+    after = median(one.log_ratios[AFTER] - one.log_ratios[LIMIT] for one in measured)
+    return math.exp(before), math.exp(after)
 
 
 def _invalid(judgement: Judgement, why: str) -> Judgement:

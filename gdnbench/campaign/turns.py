@@ -11,6 +11,8 @@ from collections.abc import Iterator, Sequence
 BEFORE, AFTER, CONTROL = "before", "after", "control"
 ROLES = (BEFORE, AFTER, CONTROL)
 """The roles of a comparison. Control is a second instance of the before side: what differs between them is noise."""
+LIMIT = "limit"
+"""The role of the fastest builder that we know, where it runs beside: what a change can still win."""
 
 
 def creation(roles: Sequence[str], launch: int) -> tuple[str, ...]:

@@ -27,6 +27,9 @@ def step(
     ] = None,
     rounds: Annotated[int | None, typer.Option(min=1, max=100_000, help="Blocks of each side in a launch.")] = None,
     device: Annotated[str, typer.Option(help="cpu or cuda.")] = "cpu",
+    limit: Annotated[
+        bool, typer.Option("--limit", help="Run the fastest known builder beside: both sides as multiples of it.")
+    ] = False,
     resume: Annotated[Path | None, typer.Option(help="Go on with the campaign in this directory.")] = None,
     history: HistoryOption = None,
     fail_on: Annotated[str, typer.Option(help="Verdicts that give exit code 1.")] = exits.FAIL_ON,
@@ -45,12 +48,12 @@ def step(
     failing = exits.verdict_names(fail_on)
     record = recorder(history)
     if resume is None:
-        plan = plan_step(before, after, scenario, part, launches, rounds, device)
+        plan = plan_step(before, after, scenario, part, launches, rounds, device, limit)
         campaign.check_sides(plan, say=lambda line: print(line, file=sys.stderr))
         journal = campaign.begin(plan)
     else:
         journal = Journal.open(resume)
-        same_sides(journal.plan, before, after, scenario, part, launches, rounds)
+        same_sides(journal.plan, before, after, scenario, part, launches, rounds, limit or None)
     with progress("launches", journal.plan.launches) as done:
         records = campaign.run(journal, done)
     judged = judge_campaign(journal.plan, records)

@@ -23,6 +23,7 @@ def plan_step(
     launches: int | None,
     rounds: int | None,
     device: str,
+    limit: bool = False,
 ) -> Plan:
     """The plan of a new campaign.
 
@@ -39,7 +40,7 @@ def plan_step(
     rest: dict[str, Any] = {"device": device, "launches": launches or default_launches(len(names))}
     if rounds is not None:
         rest["rounds"] = rounds
-    return compare(*sides, names, part, **rest)
+    return compare(*sides, names, part, limit=limit, **rest)
 
 
 def same_sides(plan: Plan, before: str | None, after: str | None, *rest: object) -> None:

@@ -10,9 +10,10 @@ from rich.table import Table
 
 from gdnbench.campaign.judged import JudgedCampaign
 from gdnbench.campaign.plan import Plan
-from gdnbench.campaign.turns import AFTER, BEFORE
+from gdnbench.campaign.turns import AFTER, BEFORE, LIMIT
 from gdnbench.drivers.choice import choose_part
 from gdnbench.report.console import STYLES, wide_console
+from gdnbench.report.numbers import of_limit
 from gdnbench.values.scenarios import NAMED
 from gdnbench.values.verdicts import Caveat, Judgement, StepRow, Verdict
 
@@ -90,6 +91,8 @@ def _command(plan: Plan, launches: int) -> str:
         words += ["--part", plan.part]
     if plan.device != "cpu":
         words += ["--device", plan.device]
+    if LIMIT in plan.sides:
+        words += ["--limit"]
     return shlex.join([*words, "--launches", str(launches)])
 
 
@@ -102,6 +105,9 @@ def _rows(judged: JudgedCampaign) -> Table:
         table.add_column("metric", no_wrap=True)
     for name in ("before us", "after us", "change, 95 % interval", "control", "sees"):
         table.add_column(name, justify="right", no_wrap=True)
+    limited = LIMIT in judged.plan.sides
+    if limited:
+        table.add_column("of the limit", justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for row, control in zip(rows, judged.controls, strict=True):
         own = row.judgement
@@ -114,6 +120,7 @@ def _rows(judged: JudgedCampaign) -> Table:
             f"{_change(own.ratio)} ({_interval(own)})",
             _change(control.judgement.ratio),
             "-" if detectable is None else f"{detectable:.1%}",
+            *([of_limit(row.of_limit)] if limited else []),
             f"[{STYLES[own.verdict]}]{own.verdict.value}[/]" + ("" if row.primary else " (secondary)"),
         )
     return table

@@ -44,6 +44,11 @@ def choose_part(variants: Iterable[Variant], name: str | None = None) -> str:
     return name
 
 
+def has_limit(part: str) -> bool:
+    """Whether the variant `limit` has that part: it builds GDN metadata, for steps and at capture."""
+    return part in ("build", "capture")
+
+
 def find_part(change: int | None, name: str) -> Part:
     """The part of that name: of `change`, or of any change, one with an oracle first.
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from gdnbench.campaign.judged import JudgedCampaign
 from gdnbench.campaign.plan import Plan
-from gdnbench.campaign.turns import AFTER, BEFORE, CONTROL
+from gdnbench.campaign.turns import AFTER, BEFORE, CONTROL, LIMIT
 from gdnbench.history.pointing import comparison, for_metric, once, own_figure, token_of
 from gdnbench.history.surroundings import machine_of, source
 from gdnbench.values.runs import Machine, Run, RunIdentity, moment
@@ -46,7 +46,7 @@ def _points(judged: JudgedCampaign, machine: Machine) -> Iterator[Point]:
     for number, (row, control) in enumerate(zip(judged.result.rows, judged.controls, strict=True)):
         measured = [launch.measured[number] for launch in judged.launches]
         key = {"load": row.scenario}
-        for role in (BEFORE, AFTER):
+        for role in (one for one in (BEFORE, AFTER, LIMIT) if one in sides):
             series = for_metric(base, row.metric, variant=sides[role], **key)
             us = [one.medians_us[role] for one in measured]
             yield own_figure(series, row.metric, us, row.judgement, row.primary)

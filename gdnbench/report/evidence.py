@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from gdn_impl.catalog import Change, Claim, Level
@@ -64,6 +64,7 @@ class Evidence:
         server: of both sides in a live server; None where that was not measured.
         accuracy: of both sides' answers; None where nobody asked.
         waterfall: the operations of the primary scenario, before and after.
+        limit_counts: exact costs of the limit, by part and scenario, where it has that part.
     """
 
     change: Change
@@ -78,6 +79,7 @@ class Evidence:
     server: ServeResult | None = None
     accuracy: AccuracyResult | None = None
     waterfall: Waterfall | None = None
+    limit_counts: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
 
     @property
     def verdict(self) -> Verdict:
@@ -145,6 +147,7 @@ class Evidence:
                 for finding in self.equality
             ],
             "costs": {part: result.to_json() for part, result in self.costs.items()},
+            "limit_counts": dict(self.limit_counts),
             "waterfall": None if self.waterfall is None else self.waterfall.to_json(),
             "step": None if self.step is None else self.step.to_json(),
             "server": None if self.server is None else self.server.to_json(),

@@ -16,13 +16,14 @@ from gdn_impl.catalog import Change, Level
 from gdnbench.accuracy import campaign as answers
 from gdnbench.accuracy.planning import plan_accuracy
 from gdnbench.campaign import campaign
-from gdnbench.campaign.costs import Counted, count_costs
+from gdnbench.campaign.costs import Counted, count_costs, count_here
 from gdnbench.campaign.journal import Journal
 from gdnbench.campaign.judged import JudgedCampaign, judge_campaign
 from gdnbench.campaign.plan import compare
 from gdnbench.campaign.surroundings import surroundings
-from gdnbench.campaign.turns import AFTER, BEFORE
+from gdnbench.campaign.turns import AFTER, BEFORE, LIMIT
 from gdnbench.devices.base import CpuDevice
+from gdnbench.drivers.choice import choose_part, has_limit
 from gdnbench.drivers.registry import PARTS, Part, load
 from gdnbench.history.of_accuracy import accuracy_run
 from gdnbench.history.of_cost import cost_run
@@ -150,6 +151,7 @@ def gather(
         server=served,
         accuracy=answered,
         waterfall=_waterfall(change, counted),
+        limit_counts=_limit_counts(change, counted),
         warnings=() if judged is None else judged.warnings,
     )
 
@@ -159,6 +161,16 @@ def _waterfall(change: Change, counted: Mapping[str, Counted]) -> Waterfall | No
     rows = [pair for one in counted.values() for pair in pairs(one.result.rows)]
     chosen = [pair for pair in rows if pair[0].scenario == change.primary] or rows
     return waterfall(*chosen[0]) if chosen else None
+
+
+def _limit_counts(change: Change, counted: Mapping[str, Counted]) -> dict[str, dict[str, dict[str, int]]]:
+    limit = parse_variant(LIMIT)
+    found = {}
+    for part, one in counted.items():
+        if has_limit(part):
+            costs = count_here(limit, part, change.number, tuple(one.result.judgements))["costs"]
+            found[part] = {name: cost["counts"] for name, cost in costs.items()}
+    return found
 
 
 def _equality(change: Change, part: Part, progress: Progress) -> EqualityFinding:
@@ -192,7 +204,8 @@ def _step_time(
         rest: dict[str, Any] = {"device": device, "primary": (change.primary,)}
         if launches is not None:
             rest["launches"] = launches
-        opened = campaign.begin(compare(before, after, change.scenarios, **rest))
+        limit = has_limit(choose_part((before, after)))
+        opened = campaign.begin(compare(before, after, change.scenarios, limit=limit, **rest))
     else:
         opened = Journal.open(journal)
         if (opened.plan.sides.get(BEFORE), opened.plan.sides.get(AFTER)) != (str(before), str(after)):

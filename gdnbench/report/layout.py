@@ -9,7 +9,7 @@ from gdnbench.report import accuracy_words
 from gdnbench.report import serving_words as words
 from gdnbench.report.costs import count_change, pairs
 from gdnbench.report.evidence import Evidence, headline, next_steps
-from gdnbench.report.numbers import change, figure, interval, share
+from gdnbench.report.numbers import change, figure, interval, of_limit, share
 from gdnbench.report.summary import levels
 from gdnbench.values.metrics import COST_METRICS
 from gdnbench.values.serving import ServeResult, ServeRow
@@ -28,6 +28,7 @@ def filters() -> dict[str, Callable[..., Any]]:
         "share": share,
         "figure": figure,
         "pairs": pairs,
+        "of_limit": of_limit,
         "counts": lambda sides: count_change(*sides),
     }
 
@@ -44,6 +45,8 @@ def parts(evidence: Evidence) -> dict[str, Any]:
         "costs": evidence.costs,
         "tags": [metric.tag for metric in COST_METRICS],
         "step": evidence.step,
+        "limited": evidence.step is not None and any(row.of_limit for row in evidence.step.rows),
+        "limit_counts": evidence.limit_counts,
         "step_rows": [] if evidence.step is None else sorted(evidence.step.rows, key=_primary_first),
         "server": None if evidence.server is None else _server(evidence.server),
         "accuracy": evidence.accuracy,

@@ -35,3 +35,8 @@ def figure(value: float | None) -> str:
     if value is None:
         return "n/a"
     return f"{value:,.1f}" if abs(value) >= 100 else f"{value:.2f}" if abs(value) >= 1 else f"{value:.3f}"
+
+
+def of_limit(multiples: tuple[float, float] | None) -> str:
+    """Both sides' times as multiples of the limit's."""
+    return "" if multiples is None else " -> ".join(f"{one:.1f} x" for one in multiples)

@@ -112,7 +112,12 @@ def worst(verdicts: Iterable[Verdict]) -> Verdict:
 
 @dataclass(frozen=True, slots=True)
 class StepRow:
-    """One scenario and metric of a step-time comparison; `before` and `after` are medians over launches."""
+    """One scenario and metric of a step-time comparison.
+
+    Attributes:
+        before, after: medians over launches, in the metric's unit.
+        of_limit: both as multiples of the limit's time in the same launches; None where it did not run beside.
+    """
 
     scenario: str
     metric: Metric
@@ -120,6 +125,7 @@ class StepRow:
     before: float | None
     after: float | None
     judgement: Judgement
+    of_limit: tuple[float, float] | None = None
 
     def to_json(self) -> Json:
         return {
@@ -129,6 +135,7 @@ class StepRow:
             "primary": self.primary,
             "before": finite(self.before),
             "after": finite(self.after),
+            "of_limit": None if self.of_limit is None else [finite(one) for one in self.of_limit],
             **self.judgement.to_json(),
         }
 
