@@ -61,6 +61,7 @@ bench-self: $(READY) ## how well this machine can judge: false alarms, power, sm
 bench-limit: $(READY) vllm ## the limit against vLLM 0.32.0: step time, and 30 groups against block-table updates
 	@$(BIN)/gdnbench step vllm@0.32.0 limit $(foreach s,$(LIMIT_SCENARIOS),--scenario $(s))
 	@$(BIN)/python -m gdnbench.campaign.group_updates
+	@$(BIN)/python -m gdnbench.probes.unit_costs
 
 gpu-check: ## costs, step time and the trace's self-check on a GPU, with torch and NumPy alone: at most 8 minutes
 	@$(PYTHON) -m gdnbench.campaign.gpu_check --out reports/gpu || [ $$? -eq 4 ]

@@ -23,7 +23,9 @@ from gdnbench.campaign.costs import count_costs
 from gdnbench.campaign.judged import judge_campaign
 from gdnbench.campaign.plan import compare
 from gdnbench.devices import selfcheck
+from gdnbench.drivers.choice import has_limit
 from gdnbench.oracle.cache import write_aside
+from gdnbench.probes.unit_costs import measure
 from gdnbench.values.errors import EnvironmentMissing, UserError
 from gdnbench.values.variants import Variant, parse
 
@@ -68,6 +70,7 @@ def check(out: Path, budget_s: float = BUDGET_S) -> Path:
     answers: dict[str, Any] = {"device": device, "started": started.isoformat(timespec="seconds")}
     answers["torch"], answers["cuda"] = torch.__version__, torch.version.cuda
     answers["selfcheck"] = [line.to_json() for line in selfcheck.check_all()]
+    answers["unit_costs_us"] = measure(torch.device("cuda"))
     answers["costs"] = {question.change: _costs(question) for question in QUESTIONS}
     answers["step_time"] = list(_campaigns(directory, clock + budget_s))
     answers["seconds"] = round(time.monotonic() - clock, 1)
@@ -97,6 +100,7 @@ def _campaigns(directory: Path, deadline: float) -> Iterator[dict[str, Any]]:
             *_sides(question),
             question.scenarios,
             question.part,
+            limit=has_limit(question.part),
             device="cuda",
             launches=LAUNCHES,
             rounds=20,
