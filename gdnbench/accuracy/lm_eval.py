@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -82,7 +83,7 @@ def evaluate(
     output, log = directory / "output", directory / "lm_eval.log"
     command = process.command(
         "lm_eval",
-        *("run", "--model", model, "--model_args", ",".join(f"{name}={value}" for name, value in arguments.items())),
+        *("run", "--model", model, "--model_args", json.dumps(arguments)),
         *("--tasks", task.lm_eval_name, "--include_path", str(write_task(task, directory))),
         *("--output_path", str(output), "--log_samples"),
         *(() if limit is None else ("--limit", str(limit))),
@@ -137,12 +138,20 @@ def engine_arguments(flags: Sequence[str]) -> dict[str, Any]:
         name = flag.removeprefix("--").replace("-", "_")
         at += 1
         if equals:
-            found[name] = value
+            found[name] = _typed(value)
         elif at < len(flags) and not flags[at].startswith("--"):
-            found[name] = flags[at]
+            found[name] = _typed(flags[at])
             at += 1
         elif name.startswith("no_"):
             found[name.removeprefix("no_")] = False
         else:
             found[name] = True
     return found
+
+
+def _typed(value: str) -> int | float | str:
+    """A number where it is one: what the server's parser would make of it."""
+    for kind in (int, float):
+        with suppress(ValueError):
+            return kind(value)
+    return value

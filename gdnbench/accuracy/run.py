@@ -134,6 +134,8 @@ def _ask_engine(
         _name_vllm(directory / "entry", plan.releases[role])
     arguments = {"pretrained": plan.server.model, **engine_arguments(plan.server.flags)}
     arguments.pop("disable_uvicorn_access_log", None)
+    if plan.server.speculative is not None:
+        arguments["speculative_config"] = dict(plan.server.speculative)
     output = evaluate(
         process,
         plan.find_task(),

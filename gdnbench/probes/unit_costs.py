@@ -1,7 +1,7 @@
 """What one operation of each kind costs the host: the units that a bound on a build is made of.
 
-`python -m gdnbench.probes.unit_costs [cuda]` prints them. On a GPU they are what the host spends; what the device spends on
-so few bytes is less.
+`python -m gdnbench.probes.unit_costs [cuda]` prints them. On a GPU they are what the host spends; what the device
+spends on so few bytes is less.
 """
 
 from __future__ import annotations

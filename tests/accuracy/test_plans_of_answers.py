@@ -104,9 +104,9 @@ def test_flags_of_a_server_as_arguments_of_its_engine() -> None:
     assert engine_arguments(flags) == {
         "enforce_eager": True,
         "dtype": "bfloat16",
-        "max_num_seqs": "16",
+        "max_num_seqs": 16,
         "enable_prefix_caching": False,
-        "x_y": "-1",
+        "x_y": -1,
     }
 
 

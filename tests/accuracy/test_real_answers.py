@@ -60,6 +60,7 @@ def test_a_fault_is_found_and_its_folders_are_judged_again(tmp_path: Path) -> No
 
 
 @pytest.mark.thorough
+@pytest.mark.timeout(900)
 def test_sound_sides_with_drafts_go_on_after_an_interruption(tmp_path: Path) -> None:
     cache = tmp_path / "cache"
     cache.mkdir()
@@ -117,7 +118,7 @@ def test_gsm8k_with_examples_from_a_local_copy(tmp_path: Path) -> None:
 
 @pytest.mark.thorough
 def test_lm_evals_own_engine_answers_alike() -> None:
-    found = told("pr51913.before", "pr51913.after", "--limit", "24", "--backend", "vllm", status=0)
+    found = told("pr52078.before", "pr52078.after", "--limit", "24", "--backend", "vllm", status=0)
     assert found["identity"]["backend"] == "vllm"
     assert found["rows"][0]["before"] > 0.6
     assert found["coverage"]["ran"]["after"] > 0
