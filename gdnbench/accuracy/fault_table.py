@@ -1,7 +1,8 @@
 """Every fault through every check: equality, exact cost, and, where a server can express it, accuracy.
 
-Three campaigns of answers: `plain`, `drafts` (with speculation), and `ngram`, the fault that nobody made: n-gram
-speculation on vLLM's CPU runner. In each the sound side runs once and every other side is held against it.
+Campaigns of answers: `plain`, `drafts` (with speculation), and `ngram`, the fault that nobody made: n-gram speculation
+on vLLM's CPU runner. In each the sound side runs once and every other side is held against it. Two more ask the limit
+beside the release whose metadata it gives, with and without drafts.
 """
 
 from __future__ import annotations
@@ -23,6 +24,7 @@ from gdnbench.accuracy.planning import plan_accuracy
 from gdnbench.accuracy.runs import AccuracyRun
 from gdnbench.campaign.journal import new_directory
 from gdnbench.campaign.turns import BEFORE
+from gdnbench.serving.planning import OF_LIMIT
 from gdnbench.values.faults import FaultRow, FaultTable
 from gdnbench.values.variants import parse
 from gdnbench.values.verdicts import Verdict
@@ -35,6 +37,9 @@ ALSO_SOUND = ("pr52078.before", "pr51913.after")
 LIMIT = 200
 
 PLAIN, DRAFTS, NGRAM = "plain", "drafts", "ngram"
+LIMITED = {"limit-plain": "none", "limit-drafts": "mtp"}
+"""Campaigns of the limit, and how they speculate. Steps of it are held against the release by its own tests."""
+LIMIT_ROW = FaultRow("limit", "nothing", "gdn_impl/limit.py", None, "")
 NGRAM_RELEASE = "0.29.0"
 NGRAM_SETTING = {"method": "ngram", "num_speculative_tokens": 2, "prompt_lookup_max": 4, "prompt_lookup_min": 1}
 NGRAM_ROW = FaultRow(
@@ -89,6 +94,10 @@ def fault_table(
     rows.append(_judged(NGRAM_ROW, answers[PLAIN][SOUND], answers[NGRAM][f"vllm@{NGRAM_RELEASE}"]))
     for name in (PLAIN, DRAFTS):
         sound = [_judged(row, answers[name][SOUND], answers[name][row.fault]) for row in sound]
+    limited = LIMIT_ROW
+    for name in LIMITED:
+        limited = _judged(limited, answers[name][f"vllm@{OF_LIMIT}"], answers[name][limited.fault])
+    sound.append(limited)
     first, _ = answers[PLAIN][SOUND]
     identity = {"limit": limit, "release": first.server.release, "environment": dict(first.environment)}
     return FaultTable(tuple(rows), tuple(sound), identity | {"journal": str(place)})
@@ -108,6 +117,10 @@ def _ask(limit: int | None, place: Path, told: Told) -> dict[str, Answers]:
         PLAIN: _plan(SOUND, [*ALSO_SOUND, *_live(speculation=False)], limit, "none"),
         DRAFTS: _plan(SOUND, [*ALSO_SOUND, *_live(speculation=True)], limit, "mtp"),
         NGRAM: _plan(f"vllm@{NGRAM_RELEASE}", [], limit, json.dumps(NGRAM_SETTING)),
+        **{
+            name: _plan(f"vllm@{OF_LIMIT}", [LIMIT_ROW.fault], limit, speculative)
+            for name, speculative in LIMITED.items()
+        },
     }
     for plan in plans.values():
         campaign.check(plan)
