@@ -26,8 +26,8 @@ setup: $(READY) ## the environment in .venv
 bench: $(READY) vllm ## the verdict on 51913, by step and in a live server, and a report
 	@$(BIN)/gdnbench evidence 51913 --server --no-accuracy
 
-test: $(READY) ## the fast tests
-	@$(BIN)/python -m pytest -q
+test: $(READY) ## the fast tests, on all cores
+	@$(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist loadfile
 
 test-slow: $(READY) vllm ## the tests that need the real releases or minutes of measuring
 	@$(BIN)/python -m pytest -q -m "slow and not thorough"
