@@ -28,8 +28,9 @@ PRINTED = 0.005
 RELATIVE = 0.001
 IN_FLIGHT = 1.05
 BUSY = 0.85
-MANY_ROUNDS = 10
-"""Requests for each that may be in flight, from which on the beginning and the end of a run do not count."""
+MANY_ROUNDS, ROUNDS = 10, 2
+"""Requests for each that may be in flight, from which on the beginning and the end of a run do not count, or little."""
+HALF = 0.5
 CHUNKS_AGREE = 0.1
 """Between tokens per chunk and the acceptance length: answers end inside a step."""
 
@@ -213,7 +214,8 @@ def _warnings(record: Record) -> Iterator[Caveat]:
     most, limit = in_flight(found), found.get("max_concurrency")
     rate = record.facts.get("request_rate", "inf")
     rounds = found.get("completed", 0) / limit if limit else 0
-    if most is not None and limit and rate == "inf" and rounds >= MANY_ROUNDS and most < BUSY * limit:
+    least = BUSY if rounds >= MANY_ROUNDS else HALF if rounds >= ROUNDS else 0.0
+    if most is not None and limit and rate == "inf" and most < least * limit:
         says = f"{most:.1f} requests in flight on average, and {limit:.0f} were allowed"
         yield Caveat("idle", says, "see whether figures of several runs were mixed, or the client was the bottleneck")
     length = acceptance_length(found)
