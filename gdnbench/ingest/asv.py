@@ -82,6 +82,8 @@ def read_asv(document: Mapping[str, Any], source: str, labels: tuple[str, ...]) 
                 raise UserError(f"{source}: {key} is {short(str(value), 30)}, which is no number")
             elif math.isnan(as_float(value)):
                 absent[key] = "skipped"
+            elif unit == "s" and value == TIME_OUT_S:
+                absent[key] = "timed out"
             else:
                 metrics[key] = as_float(value)
                 units[key] = unit
@@ -106,7 +108,7 @@ def read_asv(document: Mapping[str, Any], source: str, labels: tuple[str, ...]) 
         facts=facts,
         units=units,
         absent=absent,
-        warnings=tuple(_warnings(document, metrics, units, samples)),
+        warnings=tuple(_warnings(document, absent, samples)),
         versions=versions,
         timing=timing,
         samples=samples,
@@ -142,8 +144,7 @@ def value_at(values: Any, place: int) -> Any:
 
 def _warnings(
     document: Mapping[str, Any],
-    metrics: Mapping[str, float],
-    units: Mapping[str, str],
+    absent: Mapping[str, Absence],
     samples: Mapping[str, Sequence[float]],
 ) -> Iterator[Caveat]:
     commit = str(document.get("commit_hash") or "").strip().lower()
@@ -157,7 +158,7 @@ def _warnings(
         more = f", and {len(slow) - 1} more like it" if len(slow) > 1 else ""
         says = f"{key}: the first {count} of its samples took {times:.1f} times as long as the rest{more}"
         yield Caveat("slow_start", says, "read the median, and warm up with the same arguments")
-    killed = [key for key, value in metrics.items() if units[key] == "s" and value == TIME_OUT_S]
-    if killed:
-        says = f"{killed[0]} is exactly asv's time-out of {TIME_OUT_S:g} s"
-        yield Caveat("time-out", says, "it may be the time of a benchmark that was killed, no figure")
+    if killed := [key for key, why in absent.items() if why == "timed out"]:
+        more = f", and {len(killed) - 1} more like it" if len(killed) > 1 else ""
+        says = f"{killed[0]} is exactly asv's time-out of {TIME_OUT_S:g} s{more}"
+        yield Caveat("time-out", says, "it was killed, which is no figure: give it a longer timeout")

@@ -33,22 +33,27 @@ def read_block(piece: Piece, source: str, beside: Sequence[Written] = ()) -> Rec
     left_out = dict(doubtful(piece, entries, beside))
     if len(unknown) > len(entries):
         left_out = dict.fromkeys((entry.line.number for entry in entries), "most lines of the block are not understood")
-    own = written(entry for entry in entries if entry.line.number not in left_out)
-    sign = convention(own if sum(len(readings(*one)) == 1 for one in own) > 1 else [*own, *beside])
+    own = written(entries)
+    clear = sum(len(readings(*one)) == 1 for one in own) > 1
+    sign = convention(own if clear else [*own, *beside], by_all=bool(left_out))
     metrics: dict[str, float] = {}
     unread: list[str] = []
+    other_values: set[str] = set()
     for entry in entries:
         value, problem = _value(entry, sign)
         if not problem and entry.line.number in left_out:
             value, problem = None, left_out[entry.line.number] if value is not None else ""
         if value is None:
             if problem:
+                other_values.add(entry.name.key)
                 unread.append(f"{short(entry.label)}: {short(entry.value, 30)} ({problem})")
         elif entry.name.key in metrics and metrics[entry.name.key] != value:
             at = f"{source}: {entry.name.key}"
             raise UserError(f"{at} stands there twice, as {metrics[entry.name.key]:g} and {value:g}; keep one of them")
         else:
             metrics[entry.name.key] = value
+    for key in sorted(other_values & metrics.keys()):
+        unread.append(f"{key}: {metrics.pop(key):g} (it stands there twice, and the other value cannot be read)")
     if not metrics and not unread:
         return None
     concurrency = metrics.get("max_concurrency")

@@ -123,9 +123,8 @@ def _level(row: CheckedRow) -> float:
 
 
 def _shown(row: CheckedRow) -> str:
-    before, after = row.before or 0.0, row.after or 0.0
-    change = f" ({after / before - 1:+.2%})" if before > 0 else ""
-    return f"{row.name} {before:g} -> {after:g}{change}"
+    change = "" if row.ratio is None else f" ({row.ratio - 1:+.2%})"
+    return f"{row.name} {row.before or 0.0:g} -> {row.after or 0.0:g}{change}"
 
 
 def _boundary(claim: StatedClaim, places: Sequence[tuple[CheckedPair, CheckedRow]]) -> str:

@@ -3,7 +3,7 @@
 impossible      a figure is negative, not finite, or zero where there was something to measure
 inconsistent    two figures of the run contradict each other
 failed          requests failed; incomplete: fewer completed than were asked for
-output_tokens   fewer tokens than asked for, though each request has its number
+compilation     the server compiled while it was measured
 
 What is no fault, and trips nothing: peak tokens per second below the mean (under speculation it counts chunks), more
 requests at peak than the limit, ITL below or above TPOT.
@@ -12,12 +12,14 @@ requests at peak than the limit, ITL below or above TPOT.
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from itertools import pairwise
 
+from gdnbench.ingest.context import COMPILED
 from gdnbench.ingest.names import metric_of
-from gdnbench.values.ingested import Record
+from gdnbench.values.ingested import NOT_MEASURED, Record
 from gdnbench.values.serving import Fault
 from gdnbench.values.verdicts import Caveat
 
@@ -26,10 +28,16 @@ PRINTED = 0.005
 RELATIVE = 0.001
 IN_FLIGHT = 1.05
 BUSY = 0.85
-MANY_ROUNDS = 10
-"""Requests for each that may be in flight, from which on the beginning and the end of a run do not count."""
+MANY_ROUNDS, ROUNDS = 10, 2
+"""Requests for each that may be in flight, from which on the beginning and the end of a run do not count, or little."""
+HALF = 0.5
 CHUNKS_AGREE = 0.1
 """Between tokens per chunk and the acceptance length: answers end inside a step."""
+
+SPECULATED = (0.98, 1.1)
+"""Tokens of steps with drafts by those that were sent: a little more, since a last step may give too many."""
+
+_DRAFTED = re.compile(r'"num_speculative_tokens"\s*:\s*([0-9]{1,3})\b')
 
 TOKEN_LATENCIES = ("tpot", "itl")
 _ORDER = ("min", "median", "p75", "p90", "p95", "p99", "p99.9", "max")
@@ -51,7 +59,7 @@ def checked(record: Record) -> Record:
             *_requests(record),
             *_amounts(found),
             *_latencies(found),
-            *_drafts(found),
+            *_drafts(record),
         ),
         warnings=(*record.warnings, *_warnings(record)),
     )
@@ -76,7 +84,9 @@ def _without_unmeasured(record: Record) -> Record:
     kept = {name: value for name, value in found.items() if name not in zeros}
     says = "TPOT and ITL were not measured: every answer has one token (output_len <= 1)"
     advice = "compare TTFT and total throughput; a goodput with a limit on TPOT counts such requests as met"
-    return replace(record, metrics=kept, warnings=(*record.warnings, Caveat("not-measured", says, advice)))
+    absent = {**record.absent, **dict.fromkeys(zeros, NOT_MEASURED)}
+    told = (*record.warnings, Caveat("not-measured", says, advice))
+    return replace(record, metrics=kept, absent=absent, warnings=told)
 
 
 def _latency_of(name: str) -> str:
@@ -107,11 +117,8 @@ def _requests(record: Record) -> Iterator[Fault]:
         yield Fault("incomplete", f"{completed:,.0f} of {asked:,.0f} requests completed")
     if completed == 0:
         yield Fault("incomplete", "no request completed")
-    fixed = _fixed_length(record.facts)
-    tokens = found.get("total_output_tokens")
-    if fixed and completed and tokens is not None and tokens != completed * fixed:
-        says = f"{tokens:,.0f} output tokens, not {completed:,.0f} x {fixed:,.0f} = {completed * fixed:,.0f}"
-        yield Fault("output_tokens", says)
+    if compiled := record.facts.get(COMPILED):
+        yield Fault("compilation", f"the server compiled while it was measured: {compiled}")
 
 
 def _amounts(found: Mapping[str, float]) -> Iterator[Fault]:
@@ -172,8 +179,13 @@ def in_flight(found: Mapping[str, float]) -> float | None:
     return completed * whole / 1000 / duration
 
 
-def _drafts(found: Mapping[str, float]) -> Iterator[Fault]:
+def _drafts(record: Record) -> Iterator[Fault]:
+    found = record.metrics
     drafts, tokens = found.get("spec_decode_num_drafts"), found.get("spec_decode_draft_tokens")
+    stated = _DRAFTED.search(record.facts.get("server speculative_config", ""))
+    if drafts and tokens and stated and tokens / drafts > int(stated[1]) + PRINTED:
+        says = f"{tokens / drafts:.2f} draft tokens a draft, and the server's command says {stated[1]}"
+        yield Fault("inconsistent", says, None, ("spec_decode_acceptance_length",))
     accepted = found.get("spec_decode_accepted_tokens")
     length, rate = found.get("spec_decode_acceptance_length"), found.get("spec_decode_acceptance_rate")
     if drafts and accepted is not None and length is not None and abs(1 + accepted / drafts - length) > 2 * PRINTED:
@@ -194,10 +206,16 @@ def _warnings(record: Record) -> Iterator[Caveat]:
     if "completed" in found and "failed" not in found and not sent:
         says = "whether requests failed is not known: the client of that time did not print it"
         yield Caveat("failures-unknown", says, "give the command, or the result file: they say how many were sent")
+    fixed, completed, tokens = _fixed_length(record.facts), found.get("completed"), found.get("total_output_tokens")
+    if fixed and completed and tokens is not None and tokens != completed * fixed:
+        says = f"{tokens:,.0f} output tokens, not {completed:,.0f} x {fixed:,.0f} = {completed * fixed:,.0f}"
+        advice = "see whether requests ended early, or empty: --save-detailed keeps the length of each"
+        yield Caveat("output_tokens", f"{says}: {completed * fixed - tokens:+,.0f} are missing", advice)
     most, limit = in_flight(found), found.get("max_concurrency")
     rate = record.facts.get("request_rate", "inf")
     rounds = found.get("completed", 0) / limit if limit else 0
-    if most is not None and limit and rate == "inf" and rounds >= MANY_ROUNDS and most < BUSY * limit:
+    least = BUSY if rounds >= MANY_ROUNDS else HALF if rounds >= ROUNDS else 0.0
+    if most is not None and limit and rate == "inf" and most < least * limit:
         says = f"{most:.1f} requests in flight on average, and {limit:.0f} were allowed"
         yield Caveat("idle", says, "see whether figures of several runs were mixed, or the client was the bottleneck")
     length = acceptance_length(found)
@@ -206,10 +224,12 @@ def _warnings(record: Record) -> Iterator[Caveat]:
         says = f"a chunk held {chunk:.2f} tokens (mean ITL / mean TPOT), and a step gave {length:.2f}"
         yield Caveat("chunks", says, "ITL is not the time of one step here: parsers may hold output back")
     drafts, accepted = found.get("spec_decode_num_drafts"), found.get("spec_decode_accepted_tokens")
-    tokens = found.get("total_output_tokens")
-    if drafts is not None and accepted is not None and tokens and drafts + accepted < 0.98 * tokens:
+    if drafts is not None and accepted is not None and tokens:
         says = f"{drafts + accepted:,.0f} tokens came of steps with drafts, and {tokens:,.0f} were sent"
-        yield Caveat("drafts", says, "part of the run did not speculate")
+        if drafts + accepted < SPECULATED[0] * tokens:
+            yield Caveat("drafts", says, "part of the run did not speculate")
+        elif drafts + accepted > SPECULATED[1] * tokens:
+            yield Caveat("drafts", says, "others used the server meanwhile, or figures of two runs were mixed")
 
 
 def acceptance_length(found: Mapping[str, float]) -> float | None:

@@ -8,12 +8,22 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from gdnbench.ingest.lines import Line, short
+from gdnbench.serving.logs import COMPILES
 from gdnbench.values.ingested import Side
+
+COMPILED = "compiled while measured"
+"""The fact that holds a line of a log."""
 
 _PLAIN_LEVEL = 7
 """Below every Markdown heading."""
 
 _FEW_WORDS = 5
+
+_MEASURING = "Starting main benchmark run"
+"""What vLLM's client says before requests count; "main" in it is no branch."""
+
+_OF_A_LOG = re.compile(r"^(?:\(.{1,40}?\)\s*)?(?:DEBUG|INFO|WARN|WARNING|ERROR)\b|(?:\.\.\.|\u2026)$")
+"""Lines of logs, and of programs that say what they do: no label, whatever words are in them."""
 
 _HEADING = re.compile(r"^(#{1,6})\s+(.+?)\s*#*$")
 _SUMMARY = re.compile(r"<summary>(.{1,200}?)</summary>", re.IGNORECASE)
@@ -72,7 +82,8 @@ class Context:
     place_label: str = ""
     load: dict[str, str] = field(default_factory=dict)
     server: dict[str, str] = field(default_factory=dict)
-    sent: bool = False
+    measuring: bool = False
+    compiled: str = ""
 
     def labels(self) -> tuple[str, ...]:
         """What names a piece that begins here, the nearest first."""
@@ -90,7 +101,11 @@ class Context:
             self.headings = [one for one in self.headings if one[0] < level] + [(level, text)]
             self.side_label = self.place_label = ""
             return
-        if "bench" in line.text and "serve" in line.text and "--" in line.text:
+        if _MEASURING in line.text:
+            self.measuring, self.compiled = True, ""
+        elif self.measuring and not self.compiled and COMPILES.search(line.text):
+            self.compiled = short(line.text, 200)
+        elif "bench" in line.text and "serve" in line.text and "--" in line.text:
             self.load = flags(line.text)
         elif re.search(r"vllm serve|api_server|launch_server", line.text):
             self.server = flags(line.text) | {"command": short(line.text, 200)}
@@ -104,6 +119,11 @@ class Context:
         """What the commands say, by flag; those of the server behind `server `."""
         return {**self.load, **{f"server {name}": value for name, value in self.server.items()}}
 
+    def facts_of_block(self) -> dict[str, str]:
+        """The same, and whether the server compiled while this block was measured: that is told once."""
+        compiled, self.measuring, self.compiled = self.compiled, False, ""
+        return {**self.facts(), **({COMPILED: compiled} if compiled else {})}
+
 
 def label_in(line: Line) -> str | None:
     """What a line outside of blocks names, if it is a label and speaks of a side or a concurrency.
@@ -113,7 +133,7 @@ def label_in(line: Line) -> str | None:
     if heading := _heading(line):
         return heading[1]
     text = line.text.strip("*_` :")
-    if not text or len(text) > 120 or "|" in text or text.startswith(("$", "```", "http")):
+    if not text or len(text) > 120 or "|" in text or text.startswith(("$", "```", "http")) or _OF_A_LOG.search(text):
         return None
     marked = line.bold or line.text.endswith((":", "__")) or len(text.split()) <= _FEW_WORDS
     return short(text, 120) if marked and (side_of(text) or concurrency_of(text)) else None

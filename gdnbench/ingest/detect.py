@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import os
 import re
 from collections.abc import Iterator, Sequence
@@ -189,14 +190,23 @@ def _is_lm_eval(path: Path) -> bool:
 
 
 def _decoded(data: bytes, source: str) -> str:
-    """Text in UTF-8, whatever the locale; a byte order mark is taken off, for nothing here is sent on."""
+    """Text in UTF-8, whatever the locale; a byte order mark is taken off, for nothing here is sent on.
+
+    With a mark that says so it may be UTF-16, as PowerShell redirects; what is no UTF-8 is taken as Windows-1252, in
+    which every byte that a figure or label needs means the same.
+    """
     if len(data) > MOST_BYTES:
         raise UserError(f"{source} has more than {MOST_BYTES >> 20} MB: too large for results")
-    data = data.removeprefix(b"\xef\xbb\xbf")
+    if data.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return data.decode("utf-16", "replace")
+    data = data.removeprefix(codecs.BOM_UTF8)
     fault = fault_of_head(data[:HEAD])
     if fault is not None and not (fault.kind == "page" and not fault.what.startswith("an HTML page")):
         raise UserError(f"{source}: {fault.what}")
-    return data.decode("utf-8", "replace")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
 
 
 def _labels(path: Path, common: Path | None) -> tuple[str, ...]:

@@ -16,6 +16,8 @@ _ESCAPES = re.compile(
 )
 _ENDS = re.compile(r"\r\n|\n|\r")
 _QUOTES = re.compile(r"^\s*(?:>\s?)+")
+_BAR = re.compile(r"^\s*\|\s?(?=[^|]+$)")
+"""A bar before a line that has no other: a border, no cell."""
 _BULLET = re.compile(r"^\s*(?:[-*+•‣◦]\s+|[0-9]{1,3}[.)]\s+)(?=\S)")
 _BARS = str.maketrans({"│": "|", "┃": "|", "║": "|"})
 
@@ -58,7 +60,7 @@ def lines_of(text: str) -> tuple[list[Line], list[int]]:
 
 def _line(number: int, part: str, ended: bool) -> Line:
     raw = plain(part).translate(_BARS)
-    text = _QUOTES.sub("", raw)
+    text = _BAR.sub("", _QUOTES.sub("", raw))
     bare = _BULLET.sub("", text)
     plain_text = bare.replace("**", "")
     return Line(number, plain_text.strip(" \t"), raw, ended, plain_text != bare)

@@ -24,6 +24,7 @@ from gdnbench.values.verdicts import Caveat, Judgement, Verdict
 FLOOR_PERCENT = 1.0
 MANY = 10
 """Rows from which on it is odd that all of them moved the same way."""
+_BROKEN = frozenset({"failed", "timed out"})
 ALIKE = 2.0
 """Times that numbers of samples or repetitions may differ."""
 
@@ -83,7 +84,7 @@ def _faults(
     failing = [
         name
         for name in names[1]
-        if any(name in one.metrics for one in before) and any(one.absent.get(name) == "failed" for one in after)
+        if any(name in one.metrics for one in before) and any(one.absent.get(name) in _BROKEN for one in after)
     ]
     if failing:
         yield Fault("newly_failing", f"newly failing: {_some(failing)}", None, tuple(failing))
@@ -171,14 +172,15 @@ def _spread(values: Sequence[float]) -> str:
 def _unjudged(name: str, metric: Metric | None, before: Sequence[Record], after: Sequence[Record]) -> CheckedRow:
     states = [next((one.absent[name] for one in side if name in one.absent), "") for side in (before, after)]
     measured = [any(name in one.metrics for one in side) for side in (before, after)]
-    if states == ["failed", "failed"]:
-        why = "failing on both sides"
+    timed_out = " (timed out)" if "timed out" in states else ""
+    if states[0] in _BROKEN and states[1] in _BROKEN:
+        why = f"failing on both sides{timed_out}"
     elif "skipped" in states:
         why = "skipped"
-    elif states[0] == "failed" and measured[1]:
-        why = "fixed: it failed before"
-    elif states[1] == "failed":
-        why = "newly failing"
+    elif states[0] in _BROKEN and measured[1]:
+        why = f"fixed: it failed before{timed_out}"
+    elif states[1] in _BROKEN:
+        why = f"newly failing{timed_out}"
     elif metric is None:
         why = "nothing says which way is better: neither a tool nor a unit of time or of a rate"
     else:

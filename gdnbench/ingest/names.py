@@ -83,7 +83,7 @@ _OLD_KEYS = {
 
 _SCALES = {
     "ms": {"ms": 1.0, "msec": 1.0, "s": 1e3, "sec": 1e3, "us": 1e-3, "µs": 1e-3, "μs": 1e-3},
-    "s": {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3, "min": 60.0},
+    "s": {"s": 1.0, "sec": 1.0, "seconds": 1.0, "ms": 1e-3},
     "tok/s": {"tok/s": 1.0, "tokens/s": 1.0, "token/s": 1.0, "tokens/sec": 1.0, "t/s": 1.0, "tps": 1.0, "toks/s": 1.0},
     "req/s": {"req/s": 1.0, "requests/s": 1.0, "reqs/s": 1.0, "rps": 1.0, "requests/sec": 1.0},
     "%": {"%": 1.0},

@@ -22,9 +22,13 @@ NUMBER = rf"[-+\u2212]?[0-9](?:[0-9.,{_SPACES}]*[0-9])?(?:[eE][-+]?[0-9]{{1,3}})
 """A pattern for what may be a number; whether it is one, `readings` says."""
 
 
+GROUP = 3
+"""Digits between two signs of thousands."""
+
+
 def _form(sign: Convention, group: str) -> re.Pattern[str]:
     return re.compile(
-        rf"(?P<whole>[-+\u2212]?(?:[1-9][0-9]{{0,2}}(?:[{re.escape(group)}{_SPACES}][0-9]{{3}})+|[0-9]+))"
+        rf"(?P<whole>[-+\u2212]?(?:[1-9][0-9]{{0,2}}(?:[{re.escape(group)}{_SPACES}][0-9]{{{GROUP}}})+|[0-9]+))"
         rf"(?:{re.escape(sign)}(?P<decimals>[0-9]+))?(?P<exponent>[eE][-+]?[0-9]{{1,3}})?"
     )
 
@@ -37,23 +41,25 @@ def readings(text: str, whole: bool = False) -> dict[Convention, float]:
     """What a number means under each convention that it can be read in.
 
     Args:
-        whole: it is a count; a fraction is no reading of it.
+        whole: it is a count; a fraction is no reading of it, and three zeros behind a sign are a group of thousands.
     """
     found: dict[Convention, float] = {}
     for sign, form in _FORMS.items():
         if match := form.fullmatch(text.strip()):
             digits = _NO_DIGIT.sub("", match["whole"].replace("\u2212", "-"))
             value = float(f"{digits}.{match['decimals'] or '0'}{match['exponent'] or ''}")
-            if not whole or value.is_integer():
+            if not whole or (value.is_integer() and len(match["decimals"] or "") != GROUP):
                 found[sign] = value
     return found
 
 
-def convention(texts: Iterable[tuple[str, bool]]) -> Convention | None:
+def convention(texts: Iterable[tuple[str, bool]], by_all: bool = False) -> Convention | None:
     """The sign before decimals in a piece of text, by the majority of numbers that allow one reading only.
 
     Args:
         texts: numbers, each with whether it is a count.
+        by_all: one number that says otherwise is enough to leave it open: where some may have lost digits, `1,393.52`
+            may have become `1,39`.
 
     Returns:
         None where nothing says so, or as much speaks for either.
@@ -64,7 +70,7 @@ def convention(texts: Iterable[tuple[str, bool]]) -> Convention | None:
         if len(found) == 1:
             votes.update(found.keys())
     (first, count), (_, other) = [*votes.most_common(2), (".", 0), (".", 0)][:2]
-    return first if count > other else None
+    return first if count > other and not (by_all and other) else None
 
 
 def number(text: str, whole: bool, sign: Convention | None) -> float | None:

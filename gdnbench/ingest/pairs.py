@@ -7,7 +7,7 @@ taken in the order in which they stand, the first with the first.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -111,6 +111,7 @@ def _pair(pair: ServerPair, cells: Sequence[tuple[_Cell, Judgement]]) -> Checked
     spoiled = tuple(cell.name for cell, _ in cells if cell.metric.tag in COUNTED_IN_TOKENS)
     faults = [*_own(pair), *unlike(pair.before, pair.after), *(replace(one, metrics=spoiled) for one in drifted)]
     rows = [_row(pair, cell, judgement, faults) for cell, judgement in cells]
+    rows += _unmeasured(pair, {row.name for row in rows})
     if not any(row.primary for row in rows):
         faults.append(Fault("nothing", "the sides have no throughput, TPOT or ITL in common", pair.concurrency))
     warnings = [*told, *_caveats(pair), *listed(pair.before[0], pair.after[0]), *prefix_cache(pair.before, pair.after)]
@@ -144,6 +145,9 @@ def _row(pair: ServerPair, cell: _Cell, judgement: Judgement, faults: Sequence[F
         judgement = Judgement(Verdict.UNKNOWN, reason=why)
     elif (few := _few(pair, cell)) is not None:
         judgement = replace(judgement, verdict=Verdict.UNKNOWN, reason=few, more_launches=None)
+    elif judgement.verdict is Verdict.UNKNOWN and _both_ways(cell.comparison.log_ratios):
+        why = "the pairs of runs point both ways: no change is seen"
+        judgement = replace(judgement, reason=f"{why}; {judgement.reason}".removesuffix("; "))
     if caveat := _skewed(pair, cell):
         judgement = replace(judgement, warnings=(*judgement.warnings, caveat))
     own = next((fault for fault in faults if not fault.metrics or cell.name in fault.metrics), None)
@@ -152,6 +156,15 @@ def _row(pair: ServerPair, cell: _Cell, judgement: Judgement, faults: Sequence[F
         judgement = replace(judgement, verdict=Verdict.INVALID, reason=why, more_launches=None)
     unit = UNITS.get(cell.name, cell.metric.unit)
     return CheckedRow(cell.name, cell.metric, unit, cell.primary, cell.before, cell.after, judgement, _note(pair, cell))
+
+
+def _unmeasured(pair: ServerPair, others: Collection[str]) -> Iterator[CheckedRow]:
+    """Figures that neither side has, and why: a reader looks for them."""
+    reasons = {name: why for record in pair.records for name, why in record.absent.items() if name not in others}
+    for name, why in reasons.items():
+        if (metric := metric_of(name)) is not None:
+            judgement = Judgement(Verdict.UNKNOWN, reason=why)
+            yield CheckedRow(name, metric, metric.unit, False, None, None, judgement, why)
 
 
 def _note(pair: ServerPair, cell: _Cell) -> str:
@@ -165,6 +178,12 @@ def _note(pair: ServerPair, cell: _Cell) -> str:
         for record in pair.records
     )
     return PER_CHUNK if several else ""
+
+
+def _both_ways(ratios: Sequence[float]) -> bool:
+    """Whether as many pairs of runs say more as say less, as nearly as their number allows."""
+    more, less = sum(ratio > 0 for ratio in ratios), sum(ratio < 0 for ratio in ratios)
+    return min(more, less) > 0 and abs(more - less) <= 1
 
 
 def _few(pair: ServerPair, cell: _Cell) -> str | None:
@@ -185,10 +204,11 @@ def _skewed(pair: ServerPair, cell: _Cell) -> Caveat | None:
     if statistic != "mean":
         return None
     apart = [
-        f"{record.side} {record.metrics[cell.name]:g} and {middle:g}"
+        f"{record.side} {mean:g} and {middle:g}"
         for record in pair.records
-        if cell.name in record.metrics and (middle := record.metrics.get(f"median_{rest}"))
-        if abs(record.metrics[cell.name] / middle - 1) > SKEWED
+        if (mean := record.metrics.get(cell.name, 0.0)) > 0
+        and (middle := record.metrics.get(f"median_{rest}", 0.0)) > 0
+        if abs(mean / middle - 1) > SKEWED
     ]
     if not apart:
         return None

@@ -144,7 +144,7 @@ def _block(lines: list[Line], at: int, context: Context, headed: bool) -> tuple[
         taken += 1
     if end == "open" and taken == len(lines) and found[-1].text and not found[-1].ended:
         end = "cut"
-    return taken - at, Piece("block", found, context.labels(), context.facts(), headed, end)
+    return taken - at, Piece("block", found, context.labels(), context.facts_of_block(), headed, end)
 
 
 def _names_a_load(label: str, value: str) -> bool:

@@ -39,7 +39,7 @@ def print_tables(result: CheckResult) -> None:
         if not any(record.source in sources for pair in result.pairs for sources in pair.sources.values()):
             _alone(console, record)
     _record_notes(console, result.records)
-    _caveats(console, "of these files", result.warnings)
+    _caveats(console, "", result.warnings)
     for claim in result.claims:
         boundary = f" [{claim.boundary}]" if claim.boundary else ""
         _say(console, f"claim '{short(claim.claim.text, 120)}': {claim.finding.value}: {claim.note}{boundary}")
@@ -92,7 +92,6 @@ def _rows(rows: Sequence[CheckedRow]) -> Table:
     for row in rows:
         own = row.judgement
         unit = f" ({row.unit})" if row.unit else ""
-        ratio = row.after / row.before if row.before and row.after is not None and row.before > 0 else None
         notes = [note for note in (row.note, *(caveat.message for caveat in own.warnings)) if note]
         if own.verdict is Verdict.INVALID:
             notes.insert(0, f"{own.reason.partition(':')[0]}, see above")
@@ -102,7 +101,7 @@ def _rows(rows: Sequence[CheckedRow]) -> Table:
             escape(short(row.name, 90) + unit),
             _figure(row.before),
             _figure(row.after),
-            change(ratio),
+            change(row.ratio),
             f"[{STYLES[own.verdict]}]{own.verdict.value}[/]",
             escape(short("; ".join(notes), 300)),
         )
@@ -120,12 +119,13 @@ def _alone(console: Console, record: Record) -> None:
     table = _table(escape(short(record.source, 120)))
     table.add_column("figure", overflow="fold")
     table.add_column("value", justify="right")
-    shown = list(record.metrics.items())[:SHOWN]
-    for name, value in shown:
-        table.add_row(escape(short(name, 90)), f"{value:,.0f}" if is_count(name) else _figure(value))
+    found = {name: f"{value:,.0f}" if is_count(name) else _figure(value) for name, value in record.metrics.items()}
+    found |= record.absent
+    for name, value in list(found.items())[:SHOWN]:
+        table.add_row(escape(short(name, 90)), value)
     console.print(table)
-    if len(record.metrics) > SHOWN:
-        _say(console, f"  {len(record.metrics) - SHOWN} more figures with --json", "dim")
+    if len(found) > SHOWN:
+        _say(console, f"  {len(found) - SHOWN} more figures with --json", "dim")
 
 
 def _record_notes(console: Console, records: Sequence[Record]) -> None:
@@ -133,9 +133,13 @@ def _record_notes(console: Console, records: Sequence[Record]) -> None:
         for fault in record.faults:
             _say(console, f"#{number} invalid, {fault.code}: {fault.message}", "red")
         _caveats(console, f"#{number}", record.warnings)
-    sound = [str(number) for number, record in enumerate(records, 1) if record.kind == "serving" and not record.faults]
+    sound = [str(number) for number, record in enumerate(records, 1) if _agrees(record)]
     if sound:
         _say(console, f"figures that agree with each other, as far as they can be checked: #{', #'.join(sound)}", "dim")
+
+
+def _agrees(record: Record) -> bool:
+    return record.kind == "serving" and len(record.metrics) > 1 and not record.faults
 
 
 def _caveats(console: Console, of: str, caveats: Iterable[Caveat]) -> None:

@@ -74,6 +74,8 @@ def advice(result: CheckResult) -> str:
         if invalid.reasons[0].code == "acceptance":
             return "read the step time; repeat both sides, so that what acceptance does by chance averages out"
         return "see the reasons, and give results of one setting and one workload"
+    if any(pair.kind == "accuracy" and pair.verdict is Verdict.REGRESSED for pair in pairs):
+        return "look at the lost answers, which folders with samples list: gdnbench accuracy --from DIR_A DIR_B"
     more = [row.judgement.more_launches or 0 for pair in pairs for row in pair.rows if row.primary]
     if any(pair.verdict is Verdict.UNKNOWN for pair in pairs) and max(more, default=0):
         return (
@@ -120,7 +122,7 @@ def _change(row: CheckedRow) -> str:
         return "is known on one side only"
     if row.unit == "" and row.metric is not None and row.metric.floor:
         return f"{before:.4f} -> {after:.4f} ({(after - before) * 100:+.1f} points)"
-    return percent(after / before) if before > 0 else f"{before:g} -> {after:g}"
+    return f"{before:g} -> {after:g}" if row.ratio is None else percent(row.ratio)
 
 
 def _why(pair: CheckedPair, primary: CheckedRow | None) -> str:

@@ -13,9 +13,9 @@ def answer_flips(result: AccuracyResult, title: str, path: Path) -> None:
     lines = []
     for row in result.rows:
         if row.paired is not None:
-            lines.append((row.filter, row.paired, False))
+            lines.append((plotting.name(row.filter), row.paired, False))
         if row.control is not None:
-            lines.append((f"{row.filter}, same code", row.control, True))
+            lines.append((f"{plotting.name(row.filter)}, same code", row.control, True))
     figure, axes = plotting.begin(1.3 + 0.35 * len(lines), title)
     most = max((max(pair.lost, pair.gained) for _, pair, _ in lines), default=0)
     for place, (_, pair, control) in enumerate(reversed(lines)):

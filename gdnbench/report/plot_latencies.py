@@ -2,38 +2,51 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from pathlib import Path
 
 from matplotlib import pyplot as plt
+from matplotlib.ticker import LogLocator, NullFormatter
 
 from gdnbench.campaign.turns import AFTER, BEFORE
 from gdnbench.report import plotting
 from gdnbench.values.serving import Distribution
 
+MOST_BESIDE = 2
+"""Plots in one row: more would be too narrow for their numbers."""
+WIDE = 5
+"""The greatest time by the least, beyond which the axis is logarithmic; within, it would have too few numbers."""
 LINES = {BEFORE: ("-", plotting.CONTROL, 2.4), AFTER: ("--", plotting.BETTER, 1.8)}
 
 
 def latency_distributions(distributions: Sequence[Distribution], title: str, path: Path) -> None:
     """The share of gaps between tokens that are shorter than so many milliseconds; one plot for each concurrency."""
     concurrencies = sorted({one.concurrency for one in distributions})
-    figure, grid = plt.subplots(
-        1, len(concurrencies), figsize=(plotting.WIDTH, 3.2), layout="constrained", squeeze=False, sharey=True
-    )
+    values = [value for one in distributions for value in one.quantiles_ms if value > 0]
+    wide = max(values, default=1) > WIDE * min(values, default=1)
+    columns = min(len(concurrencies), MOST_BESIDE)
+    rows = math.ceil(len(concurrencies) / columns)
+    size = plotting.WIDTH, 0.8 + 2.4 * rows
+    figure, grid = plt.subplots(rows, columns, figsize=size, layout="constrained", squeeze=False, sharey=True)
     figure.suptitle(title, fontsize=11, x=0.01, ha="left")
-    for axes, concurrency in zip(grid[0], concurrencies, strict=True):
+    for axes in grid.flat[len(concurrencies) :]:
+        axes.set_visible(False)
+    for axes, concurrency in zip(grid.flat, concurrencies, strict=False):
         for one in distributions:
             if one.concurrency == concurrency and one.role in LINES:
                 style, colour, width = LINES[one.role]
                 axes.plot(one.quantiles_ms, range(101), style, color=colour, linewidth=width, label=one.role)
-        axes.set_xscale("log")
+        if wide:
+            axes.set_xscale("log")
+            axes.xaxis.set_major_locator(LogLocator(subs=(1, 2, 5)))
+            axes.xaxis.set_minor_formatter(NullFormatter())
         axes.xaxis.set_major_formatter("{x:g}")
-        axes.xaxis.set_minor_formatter("{x:g}")
-        axes.tick_params(axis="x", which="both", labelsize=8)
+        axes.tick_params(axis="both", labelsize=9)
         axes.set_title(f"concurrency {concurrency}", fontsize=10)
-        axes.set_xlabel("milliseconds between tokens (log)", fontsize=9)
         axes.spines[["top", "right"]].set_visible(False)
         axes.grid(color="#dddddd", linewidth=0.6)
-    grid[0][0].set_ylabel("% of gaps that are shorter", fontsize=9)
+    figure.supxlabel(f"milliseconds between tokens{' (log)' if wide else ''}", fontsize=9)
+    figure.supylabel("% of gaps that are shorter", fontsize=9)
     grid[0][0].legend(fontsize=9, frameon=False)
     plotting.save(figure, path)

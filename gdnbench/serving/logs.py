@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import shutil
 from collections.abc import Sequence
@@ -11,6 +12,9 @@ from typing import BinaryIO
 MOST_BYTES = 4 << 20
 """Of a log, from its end, that are read."""
 LEAST_ROOM = 64 << 10
+
+COMPILES = re.compile(r"torch\.compile takes|Compiling a graph|\bJIT\b|[Aa]utotun|Capturing CUDA graph")
+"""A line of a server that compiles, autotunes or captures: work that no measurement may hold."""
 
 
 def begin_log(log: Path, command: Sequence[str]) -> BinaryIO:

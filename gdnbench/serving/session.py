@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import re
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +12,7 @@ from pathlib import Path
 from gdnbench.plugin.control import Control, Snapshot
 from gdnbench.serving.failures import ServerFailed
 from gdnbench.serving.load import BlockReply, LoadGenerator
+from gdnbench.serving.logs import COMPILES
 from gdnbench.serving.plan import Load, ServePlan
 from gdnbench.serving.records import Block, Pooled
 from gdnbench.serving.server import Server
@@ -25,8 +25,6 @@ BLOCK_TIMEOUT_S = 300.0
 IDLE_TIMEOUT_S = 30.0
 SETTLED_S = 0.005
 """For so long no step may begin before the engine counts as idle: a step ahead of the last answer would be late."""
-
-COMPILES = re.compile(r"torch\.compile takes|Compiling a graph|\bJIT\b|[Aa]utotun|Capturing CUDA graph")
 
 Tick = Callable[[], None]
 """Called after each block, those that do not count included."""

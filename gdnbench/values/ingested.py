@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Literal
@@ -16,7 +17,9 @@ Kind = Literal["serving", "accuracy", "asv", "benchmark"]
 """What a record speaks of: a server under load, answers, an asv suite, or figures of any other benchmark by name."""
 
 Side = Literal["before", "after"]
-Absence = Literal["failed", "skipped"]
+Absence = Literal["failed", "skipped", "timed out", "not measured (output_len <= 1)"]
+NOT_MEASURED: Absence = "not measured (output_len <= 1)"
+"""TPOT and ITL of answers of one token."""
 Whole = Literal["valid", "invalid"]
 
 
@@ -34,7 +37,7 @@ class Record:
         concurrency: requests in flight at most; None where it is not known.
         facts: what identifies the run and is no figure: model, rate, versions, flags.
         units: by metric, where the format states one.
-        absent: figures that a run should have and has not.
+        absent: figures that a run should have and has not, and why.
         faults: what makes figures unusable.
         warnings: what a reader must know, what was not understood among it.
         side: before or after; None while nothing says so.
@@ -98,6 +101,13 @@ class CheckedRow:
     after: float | None
     judgement: Judgement
     note: str = ""
+
+    @property
+    def ratio(self) -> float | None:
+        """After / before, whatever was judged; None where there is none, as of zeros and what is not finite."""
+        if self.before is None or self.after is None:
+            return None
+        return self.after / self.before if 0 < self.before < math.inf and 0 < self.after < math.inf else None
 
     def to_json(self) -> Json:
         return {

@@ -45,6 +45,28 @@ def test_what_a_person_reads(name, text, arguments, status, paste, capsys):
     assert out == (GOLDENS / f"{name}.txt").read_text("utf-8")
 
 
+def test_what_cannot_be_has_no_change(paste, capsys):
+    for value in (-1.2, 0.0, float("inf"), float("nan")):
+        paste(f"before\n{block(BEFORE)}\nafter\n{block({**AFTER, 'mean_tpot_ms': value})}")
+        assert run("-") == 1
+        (row,) = (line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("mean_tpot_ms"))
+        assert row[2] == "10.76" and row[4:6] == ["n/a", "invalid"]
+
+
+def test_failed_and_skipped_benchmarks_of_a_file_are_listed(paste, capsys):
+    columns = ["result", "params", "version"]
+    results = {"s.time_a": [[None, float("nan"), 2.0], [["1", "2", "3"]], "1"], "s.time_b": [[60.0]]}
+    paste(json.dumps({"results": results, "result_columns": columns, "version": 2, "commit_hash": "7e5365f0"}))
+    assert run("-") == 0
+    shown = [line.split() for line in capsys.readouterr().out.splitlines() if line.startswith("s.time")]
+    assert shown == [
+        ["s.time_a(3)", "2.00"],
+        ["s.time_a(1)", "failed"],
+        ["s.time_a(2)", "skipped"],
+        ["s.time_b", "timed", "out"],
+    ]
+
+
 def test_json_is_one_object(paste, capsys):
     paste(PAIR)
     assert run("-", "--json") == 0

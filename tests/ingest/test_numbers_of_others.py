@@ -39,6 +39,8 @@ def test_the_majority_says_which_sign_stands_before_decimals():
     assert convention([("1393,52", False), ("0.5", False), ("0.25", False)]) == "."
     assert convention([("137.76", False), ("137,76", False)]) is None, "as much speaks for either"
     assert convention([("16,410", True)]) == ".", "a count has no decimals"
+    assert convention([*dots, ("1,39", False)], by_all=True) is None, "it may be the beginning of 1,393.52"
+    assert number("18.000", True, ".") is None and number("960.0", True, ".") == 960, "a count has no decimals"
     assert number("1,393", False, None) is None and number("60", False, None) == 60
 
 

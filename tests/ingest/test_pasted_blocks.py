@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import io
+
 import pytest
 
+from gdnbench.ingest.check import Question, check
 from gdnbench.values.errors import UserError
 from pasted import AFTER, BEFORE, LABELS, asked, block, codes, written
 
@@ -107,6 +110,9 @@ def test_sglangs_dialect_is_read():
         lambda text: "".join(f"* **{line.strip()}**\n" for line in text.splitlines()),
         lambda text: "".join(f"\u2022 {line.rstrip()}\n" for line in text.splitlines()),
         lambda text: text.replace("\n", "\r\n"),
+        lambda text: text.replace("\n", "\r"),
+        lambda text: "".join(f"{' ' * 4 * (1 + n % 2)}{line}\r\n" for n, line in enumerate(text.splitlines())),
+        lambda text: "".join(f"| {line}\n" for line in text.splitlines()),
         lambda text: text.replace("\n", "\n\n"),
         lambda text: f"\ufeff{text}",
         lambda text: text.upper().replace("(MS)", "(ms)"),
@@ -137,6 +143,10 @@ def test_a_block_as_a_table_of_two_columns():
     assert dict(one(rows).metrics) == BEFORE
 
 
+def english(name, value):
+    return f"{int(value):,}" if written(name, value).isdigit() else f"{value:,.2f}"
+
+
 def german(name, value):
     return f"{int(value):,}".replace(",", ".") if written(name, value).isdigit() else swapped(f"{value:,.2f}")
 
@@ -150,7 +160,7 @@ def swapped(text):
     [
         german,
         lambda name, value: written(name, value).replace(".", ","),
-        lambda name, value: f"{int(value):,}" if written(name, value).isdigit() else f"{value:,.2f}",
+        english,
         lambda name, value: german(name, value).replace(".", "\u202f"),
         lambda name, value: german(name, value).replace(".", "'").replace(",", "."),
     ],
@@ -194,8 +204,9 @@ def test_a_figure_with_spaces_behind_it_is_whole():
 
 
 @pytest.mark.parametrize("width", range(40, 52))
-def test_a_block_cut_off_at_the_right_has_no_wrong_figure(width):
-    text = "".join(f"{line[:width]}\n" for line in block(BEFORE).splitlines())
+@pytest.mark.parametrize("write", [written, english, german], ids=["1393.52", "1,393.52", "1.393,52"])
+def test_a_block_cut_off_at_the_right_has_no_wrong_figure(width, write):
+    text = "".join(f"{line[:width]}\n" for line in block(BEFORE, write=write).splitlines())
     try:
         record = one(text)
     except UserError:
@@ -262,6 +273,43 @@ def test_several_blocks_in_one_text_and_the_same_twice():
 def test_a_block_between_lines_of_a_log():
     text = block(BEFORE).replace("Total input", "INFO 08-12 10:11:12 [async_llm.py:1] Added request\nTotal input")
     assert dict(one(text).metrics) == BEFORE
+
+
+RAW = """
+Starting initial single prompt test run...
+Waiting for endpoint to become up in 600 seconds
+ |                                    | 00:02 elapsed, 8:51:12 remaining
+Initial test run completed.
+Starting main benchmark run...
+Traffic request rate: inf
+Burstiness factor: 1.0 (Poisson process)
+Maximum request concurrency: 16
+  0%|          | 0/960 [00:00<?, ?it/s]
+100%|██████████| 960/960 [03:26<00:00,  4.65it/s]
+"""
+
+
+def test_the_clients_own_words_name_no_side():
+    """Its "main benchmark run" is no branch."""
+    found = asked(f"## This PR\n{RAW}{block(AFTER)}## Baseline\nINFO main.py:12] new\n{RAW}{block(BEFORE)}")
+    assert [(record.side, record.why) for record in found.records] == [
+        ("after", "label 'This PR'"), ("before", "label 'Baseline'"),
+    ]  # fmt: skip
+    assert not found.warnings and all(not record.warnings for record in found.records)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "cp1252"])
+def test_text_in_any_encoding_that_people_save(encoding):
+    write = german if encoding == "cp1252" else lambda name, value: german(name, value).replace(".", "\u00a0")
+    data = f"vor der Änderung: before\n{block(BEFORE, write=write)}".encode(encoding)
+    (record,) = check(Question(("-",)), io.BytesIO(data)).records
+    assert dict(record.metrics) == BEFORE and record.why == "label 'vor der Änderung: before'"
+
+
+def test_a_figure_whose_twin_cannot_be_read_is_not_read_either():
+    text = block(BEFORE).replace("Total input tokens:", "Output token throughput (tok/s): 7 or 8\nTotal input tokens:")
+    record = one(text)
+    assert "output_throughput" not in record.metrics and "the other value cannot be read" in record.warnings[0].message
 
 
 def test_what_holds_no_result_is_said_to_hold_none():

@@ -90,9 +90,13 @@ def test_one_token_outputs_are_no_measurement_of_tpot():
     two = {**one, "mean_ttft_ms": 1800.0}
     pair = pair_of(one, two)
     assert pair.validity == "valid"
-    assert {row.name for row in pair.rows} == {
+    assert {row.name for row in pair.rows if row.judgement.ratio} == {
         "output_throughput", "total_token_throughput", "request_throughput", "mean_ttft_ms",
     }  # fmt: skip
+    for name in zeros:
+        row = pair.row(name)
+        assert (row.before, row.after, row.note) == (None, None, "not measured (output_len <= 1)")
+        assert row.judgement.verdict is Verdict.UNKNOWN and not row.primary
     assert pair.row("mean_ttft_ms").judgement.ratio == pytest.approx(1800 / 2600)
     assert "every answer has one token (output_len <= 1)" in asked([one]).records[0].warnings[0].message
 
@@ -176,9 +180,33 @@ def test_what_is_an_artefact_of_the_client_trips_nothing():
 
 def test_tokens_other_than_asked_for_are_named_by_the_command():
     command = "vllm bench serve --model m --num-prompts 960 --max-concurrency 16 --sharegpt-output-len 300 --ignore-eos"
-    text = f"```\n{command}\n```\n" + block({**BEFORE, "total_output_tokens": 287_000})
+    short = {"total_output_tokens": 287_000, "output_throughput": 1388.69, "total_token_throughput": 2489.71}
+    text = f"```\n{command}\n```\n" + block({**BEFORE, **short})
     (record,) = asked(text).records
-    assert "287,000 output tokens, not 960 x 300 = 288,000" in " ".join(fault.message for fault in record.faults)
+    (told,) = (one.message for one in record.warnings if one.code == "output_tokens")
+    assert told == "287,000 output tokens, not 960 x 300 = 288,000: +1,000 are missing" and not record.faults
+
+
+def test_tokens_of_drafts_are_held_against_those_that_were_sent_and_the_command():
+    drafts = {"spec_decode_num_drafts": 80_000, "spec_decode_draft_tokens": 640_000}
+    drafts |= {"spec_decode_accepted_tokens": 208_500, "spec_decode_acceptance_length": 3.61}
+    assert not record_of(BEFORE, **drafts).warnings
+    few = {"spec_decode_accepted_tokens": 100_000, "spec_decode_acceptance_length": 2.25}
+    many = {"spec_decode_num_drafts": 160_000, "spec_decode_acceptance_length": 2.3}
+    for change, says in ((few, "part of"), (many, "others used")):
+        (told,) = (one for one in record_of(BEFORE, **(drafts | change)).warnings if one.code == "drafts")
+        assert told.advice.startswith(says)
+    server = 'vllm serve m --speculative-config \'{"method": "mtp", "num_speculative_tokens": %d}\'\n'
+    assert not asked(server % 8 + block({**BEFORE, **drafts})).records[0].faults
+    (fault,) = asked(server % 7 + block({**BEFORE, **drafts})).records[0].faults
+    assert fault.message == "8.00 draft tokens a draft, and the server's command says 7"
+
+
+def test_a_server_that_compiles_while_it_is_measured_is_invalid():
+    start, line = "Starting main benchmark run...\n", "WARNING [jit_monitor.py:10] Triton kernel JIT compilation: a\n"
+    found = asked(f"before\n{line}{start}{block(BEFORE)}after\n{start}{line}{block(AFTER)}")
+    assert [codes(record.faults) for record in found.records] == [[], ["compilation"]], "before the run it may compile"
+    assert found.verdict is Verdict.INVALID
 
 
 def test_failures_are_unknown_where_nothing_tells_them_and_known_by_the_command():
@@ -263,6 +291,7 @@ def test_opposite_pairs_are_no_change_and_order_is_told():
     (pair,) = found.pairs
     assert pair.runs == 2 and pair.verdict is Verdict.UNKNOWN and "unbalanced" not in codes(pair.warnings)
     assert pair.row("mean_tpot_ms").judgement.ratio == pytest.approx(1.002, abs=5e-3)
+    assert "the pairs of runs point both ways: no change is seen" in pair.row("mean_tpot_ms").judgement.reason
 
 
 def test_all_of_one_side_last_is_told():

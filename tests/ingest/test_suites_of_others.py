@@ -148,8 +148,19 @@ def test_a_cold_start_among_samples_is_told():
     assert told == "s.time_a: the first 1 of its samples took 30.0 times as long as the rest"
 
 
-def test_a_time_that_equals_the_time_out_is_suspected():
-    assert "time-out" in codes(asked([asv({"s.time_a": row([60.0])})]).records[0].warnings)
+def test_a_time_that_equals_the_time_out_is_no_figure():
+    killed, whole = (
+        asv({"s.time_a": row([60.0]), "s.time_b": row([1.0])}),
+        asv({"s.time_a": row([1.0]), "s.time_b": row([1.0])}),
+    )
+    (record,) = asked([killed]).records
+    assert "time-out" in codes(record.warnings) and record.absent == {"s.time_a": "timed out"}
+    slower = pair_of(whole, killed)
+    assert codes(slower.reasons) == ["newly_failing"]
+    assert slower.row("s.time_a").after is None and slower.row("s.time_a").note == "newly failing (timed out)"
+    assert pair_of(killed, whole).row("s.time_a").note == "fixed: it failed before (timed out)"
+    assert pair_of(killed, killed).row("s.time_a").judgement.ratio is None
+    assert asked([asv({"s.track_a": row([60.0])})]).records[0].metrics == {"s.track_a": 60.0}, "a count is no time"
 
 
 @pytest.mark.parametrize(
