@@ -52,7 +52,7 @@ def count_costs(
     change = change_of(sides)
     found: dict[str, Counted] = {}
     parts = _parts(sides, change, part)
-    counts = [_count(side, parts, change, scenarios) for side in sides]
+    counts = [count_side(side, parts, change, scenarios) for side in sides]
     for name in parts:
         found[name] = _judged(sides, scenarios, [side[name] for side in counts])
     if not any(counted.result.rows for counted in found.values()):
@@ -81,8 +81,12 @@ def _judged(sides: tuple[Variant, Variant], scenarios: Sequence[str], counts: Se
     return Counted(CostResult(tuple(rows), judgements), refused)
 
 
-def _count(variant: Variant, parts: Sequence[str], change: int | None, scenarios: Sequence[str]) -> dict[str, Any]:
-    """The costs of one side by part, all in one process: a release takes seconds to import."""
+def count_side(variant: Variant, parts: Sequence[str], change: int | None, scenarios: Sequence[str]) -> dict[str, Any]:
+    """The costs of one side by part, as `count_here` gives them, all in one process: a release takes seconds to import.
+
+    Raises:
+        UserError, EnvironmentMissing: it cannot be driven.
+    """
     if variant.vllm is None:
         return {part: count_here(variant, part, change, scenarios) for part in parts}
     process = python_process(variant.vllm)
