@@ -16,6 +16,7 @@ from statistics import median
 from gdnbench.campaign.judged import default_launches, few, warnings_of
 from gdnbench.campaign.plan import Plan, last_core
 from gdnbench.campaign.records import LaunchRecord
+from gdnbench.campaign.surroundings import available_bytes
 from gdnbench.campaign.turns import BEFORE, CONTROL
 from gdnbench.drivers.choice import choose_part
 from gdnbench.stats.paired import Comparison, judge_rows
@@ -96,16 +97,13 @@ def chain(variants: Sequence[str], scenarios: Sequence[str], launches: int | Non
     )
 
 
-def check_memory(plan: Plan, available: int | None) -> None:
-    """Make sure that all sides of a chain fit into memory together.
-
-    Args:
-        available: bytes that are free; None if that is not known.
+def check_memory(plan: Plan) -> None:
+    """Make sure that all sides of a chain fit into memory together, where the system tells how much is free.
 
     Raises:
         EnvironmentMissing: they do not.
     """
-    needed = len(plan.sides) * BYTES_A_SIDE
+    needed, available = len(plan.sides) * BYTES_A_SIDE, available_bytes()
     if available is not None and available < needed:
         raise EnvironmentMissing(
             f"{len(plan.sides)} releases side by side need {needed / 1e9:.0f} GB of memory, and {available / 1e9:.0f} "
