@@ -162,15 +162,15 @@ class _Night:
 
     def _measured(self, part: Part, place: int, rerun: int = 0) -> tuple[str, Run]:
         """A part measured and kept: the name of its run, and the run."""
-        clock, digits = time.monotonic(), fingerprint(part)
-        told = self.telling.told
+        clock, digits, told = time.monotonic(), fingerprint(part), self.telling.told
         for journal in _journals(part, digits, self.history.place.location, rerun):
+            begun = journal.exists()
             run = self.measuring(
                 part, journal, lambda stage, done, of: told(f"{part.name}: {stage}", done, of), self.telling.say
             )
             stamp = Stamp(self.name, part.digest, digits, round(time.monotonic() - clock, 1), rerun)
             name, new = self.history.record(stamp.on(run))
-            if new:  # else this campaign was finished and kept before: the next one begins anew
+            if new or not begun:  # else this campaign was finished and kept before, and the next one begins anew
                 break
         self.parts[name] = (place, part)
         return name, run
