@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -27,6 +27,9 @@ from gdnbench.values.verdicts import CostResult, CostRow
 
 TIMEOUT_S = 300.0
 
+Count = Callable[[Variant, Sequence[str], int | None, Sequence[str]], Mapping[str, Any]]
+"""Counts one side: see `count_side`."""
+
 
 @dataclass(frozen=True, slots=True)
 class Counted:
@@ -37,9 +40,16 @@ class Counted:
 
 
 def count_costs(
-    before: Variant, after: Variant, scenarios: Sequence[str], part: str | None = None
+    before: Variant,
+    after: Variant,
+    scenarios: Sequence[str],
+    part: str | None = None,
+    count: Count | None = None,
 ) -> dict[str, Counted]:
     """The costs of both sides, by part: `part`, or all measured parts of the comparison's change.
+
+    Args:
+        count: counts a side instead of `count_side`, as something that remembers the sides that it has counted.
 
     Raises:
         UserError: something is mistyped, or no part can meet any of the scenarios.
@@ -52,7 +62,7 @@ def count_costs(
     change = change_of(sides)
     found: dict[str, Counted] = {}
     parts = _parts(sides, change, part)
-    counts = [_count(side, parts, change, scenarios) for side in sides]
+    counts = [(count or count_side)(side, parts, change, scenarios) for side in sides]
     for name in parts:
         found[name] = _judged(sides, scenarios, [side[name] for side in counts])
     if not any(counted.result.rows for counted in found.values()):
@@ -81,8 +91,12 @@ def _judged(sides: tuple[Variant, Variant], scenarios: Sequence[str], counts: Se
     return Counted(CostResult(tuple(rows), judgements), refused)
 
 
-def _count(variant: Variant, parts: Sequence[str], change: int | None, scenarios: Sequence[str]) -> dict[str, Any]:
-    """The costs of one side by part, all in one process: a release takes seconds to import."""
+def count_side(variant: Variant, parts: Sequence[str], change: int | None, scenarios: Sequence[str]) -> dict[str, Any]:
+    """The costs of one side by part, as `count_here` gives them, all in one process: a release takes seconds to import.
+
+    Raises:
+        UserError, EnvironmentMissing: it cannot be driven.
+    """
     if variant.vllm is None:
         return {part: count_here(variant, part, change, scenarios) for part in parts}
     process = python_process(variant.vllm)

@@ -97,6 +97,21 @@ class CampaignJournal(Generic[P, L]):
         except UserError as error:
             raise UserError(f"{path}: {error}") from None
 
+    @classmethod
+    def going_on(cls, directory: Path, plan: P) -> Self:
+        """The campaign in `directory`, begun there with `plan` if there is none yet.
+
+        Raises:
+            UserError: another campaign is there.
+            EnvironmentMissing: it cannot be written.
+        """
+        if not (directory / "plan.json").exists():
+            return cls.create(directory, plan)
+        found = cls.open(directory)
+        if found.plan != plan:
+            raise UserError(f"{directory} holds a campaign of another plan: move it away")
+        return found
+
     @contextmanager
     def locked(self) -> Iterator[None]:
         """While a process runs this campaign, no other does."""

@@ -88,7 +88,7 @@ def judge_campaign(plan: Plan, launches: Sequence[LaunchRecord]) -> JudgedCampai
     )
     leading = next(i for i, row in enumerate(rows) if row.primary)
     result = StepResult(rows, control_rows[leading])
-    return JudgedCampaign(plan, tuple(launches), result, control_rows, tuple(_warnings(plan, launches)))
+    return JudgedCampaign(plan, tuple(launches), result, control_rows, tuple(warnings_of(plan, launches)))
 
 
 def _comparison(plan: Plan, launches: Sequence[LaunchRecord], case: int, role: str) -> Comparison:
@@ -139,11 +139,12 @@ def _broken_promise(plan: Plan, launches: Sequence[LaunchRecord], scenario: str)
         unequal = launch.unequal.get(scenario, {})
         for role in (CONTROL, AFTER):
             if role in unequal and (role == CONTROL or _promised_equal(plan)):
-                return f"the metadata of {BEFORE} and {role} differ in launch {launch.number}: {_few(unequal[role])}"
+                return f"the metadata of {BEFORE} and {role} differ in launch {launch.number}: {few(unequal[role])}"
     return None
 
 
-def _warnings(plan: Plan, launches: Sequence[LaunchRecord]) -> list[Caveat]:
+def warnings_of(plan: Plan, launches: Sequence[LaunchRecord]) -> list[Caveat]:
+    """What a reader of a campaign must know, whoever its sides are."""
     found = [
         Caveat("refused", f"{scenario} was left out: {reason}", "nothing to do, unless it was asked for")
         for scenario, reason in launches[0].refused.items()
@@ -153,7 +154,7 @@ def _warnings(plan: Plan, launches: Sequence[LaunchRecord]) -> list[Caveat]:
             found.append(
                 Caveat(
                     "unequal",
-                    f"{scenario}: the sides give different metadata, as they may: {_few(unequal[AFTER])}",
+                    f"{scenario}: the sides give different metadata, as they may: {few(unequal[AFTER])}",
                     "read the ratio as the cost of different work",
                 )
             )
@@ -179,7 +180,8 @@ def _warnings(plan: Plan, launches: Sequence[LaunchRecord]) -> list[Caveat]:
     return found
 
 
-def _few(names: Sequence[str]) -> str:
+def few(names: Sequence[str]) -> str:
+    """The first names of several, and how many more there are."""
     return ", ".join(names[:3]) + (f" and {len(names) - 3} more" if len(names) > 3 else "")
 
 

@@ -10,7 +10,7 @@ import json
 import math
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from statistics import median
 
@@ -61,20 +61,26 @@ def run_launch(plan: Plan, number: int, waits: Waits) -> LaunchRecord:
             environment=sides.environment(),
             refused=sides.refused,
             unequal=unequal,
-            measured=tuple(summarise(*case, cases[case], us) for case, us in blocks.items()),
+            measured=tuple(summarise(*case, cases[case], us, plan.base) for case, us in blocks.items()),
         )
 
 
-def summarise(scenario: str, metric: str, steps: int, blocks: Mapping[str, list[float]]) -> Measured:
+def summarise(
+    scenario: str,
+    metric: str,
+    steps: int,
+    blocks: Mapping[str, list[float]],
+    base: Callable[[str], str] = lambda role: BEFORE,
+) -> Measured:
     """What a launch says of one scenario and metric.
 
     Args:
         scenario, metric, steps: as in `Measured`.
         blocks: for each role the medians of its blocks in microseconds, round by round.
+        base: the role that a role's ratio is taken to.
     """
-    before = blocks[BEFORE]
     ratios = {
-        role: median([math.log(a / b) for a, b in zip(us, before, strict=True)])
+        role: median([math.log(a / b) for a, b in zip(us, blocks[base(role)], strict=True)])
         for role, us in blocks.items()
         if role != BEFORE
     }

@@ -23,7 +23,7 @@ class Plan:
     """One comparison.
 
     Attributes:
-        sides: the variant of each role; every ratio is taken to the role `before`.
+        sides: the variant of each role.
         scenarios: names of scenarios, all measured in each launch.
         part: which part of a change is driven.
         change: the change whose drivers a release's side uses, None where any change's part of that name will do.
@@ -36,6 +36,7 @@ class Plan:
         primary: the scenarios that the campaign is about; empty, all of them. The others are shown beside.
         builders: for each role whose reference builders are not this checkout's, the folder that holds their
             `gdn_impl`. Then every role has a process of its own.
+        against: for each role whose ratio is not taken to `before`, the role that it is taken to.
     """
 
     sides: Mapping[str, str]
@@ -51,6 +52,7 @@ class Plan:
     apart: bool = False
     primary: tuple[str, ...] = ()
     builders: Mapping[str, str] = field(default_factory=dict)
+    against: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def variants(self) -> dict[str, Variant]:
@@ -66,6 +68,10 @@ class Plan:
     def shared_vllm(self) -> str | None:
         """The vLLM that the shared process must be able to import: `0.29.0`, `path:DIR`; None for none or if apart."""
         return next(iter(self._vllms()), None) if self.shares_process else None
+
+    def base(self, role: str) -> str:
+        """The role that a role's ratio is taken to."""
+        return self.against.get(role, BEFORE)
 
     @property
     def handicapped(self) -> tuple[str, ...]:
@@ -126,9 +132,9 @@ def compare(
     if limit and not has_limit(chosen):
         raise UserError(f"the limit builds GDN metadata and has no part {chosen!r}: leave it out")
     plan = Plan(texts | ({LIMIT: LIMIT} if limit else {}), tuple(scenarios), chosen, change_of(sides), **rest)
-    return plan if plan.shares_process or plan.core is not None else replace(plan, core=_last_core())
+    return plan if plan.shares_process or plan.core is not None else replace(plan, core=last_core())
 
 
-def _last_core() -> int | None:
+def last_core() -> int | None:
     """Processes that take turns do so on one core, and interrupts prefer the first ones."""
     return max(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None

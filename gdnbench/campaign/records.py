@@ -17,7 +17,8 @@ class Measured:
         scenario, metric: their names.
         steps: how many steps of each block counted.
         medians_us: for each role the median over its blocks, in microseconds.
-        log_ratios: for each role but `before` the median over rounds of ln(its block / before's block).
+        log_ratios: for each role but `before` the median over rounds of ln(its block / that of the role that it is
+            held against).
         blocks_us: for each role the median of each block, round by round.
     """
 
@@ -40,7 +41,8 @@ class LaunchRecord:
         created: the roles in the order in which they were created and took their first turn.
         environment: where the sides ran, by role; sides in one process share the entry of the first.
         refused: scenarios that the part cannot meet, each with the reason.
-        unequal: for each scenario and role the fields in which its metadata differs from that of `before`.
+        unequal: for each scenario and role the fields in which its metadata differs from that of the role it is held
+            against.
         measured: the figures.
     """
 

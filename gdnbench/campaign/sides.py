@@ -74,11 +74,12 @@ class Sides:
             host.settle(self.plan.core)
 
     def unequal_fields(self, name: str) -> dict[str, tuple[str, ...]]:
-        """For each role the fields that it and `before` both have, with different values."""
+        """For each role the fields that it and the role it is held against both have, with different values."""
         fields = {role: self.hosts[role].fields(role, name) for role in self.order}
-        before = fields[BEFORE]
         unequal = {
-            role: tuple([field for field, digest in own.items() if before.get(field, digest) != digest])
+            role: tuple(
+                [field for field, digest in own.items() if fields[self.plan.base(role)].get(field, digest) != digest]
+            )
             for role, own in fields.items()
         }
         return {role: names for role, names in unequal.items() if names}

@@ -43,6 +43,13 @@ def cpu_model() -> str:
     return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
+def available_bytes() -> int | None:
+    """Memory that processes can still have, in bytes; None where the system does not tell."""
+    lines = (_read("/proc/meminfo") or "").splitlines()
+    kilobytes = next((line.split()[1] for line in lines if line.startswith("MemAvailable:")), None)
+    return None if kilobytes is None else int(kilobytes) << 10
+
+
 def _read(path: str) -> str | None:
     try:
         return Path(path).read_text().strip()

@@ -20,6 +20,8 @@ from gdnbench.cli.gate import gate
 from gdnbench.cli.history import history
 from gdnbench.cli.listing import listing
 from gdnbench.cli.new_change import new_change
+from gdnbench.cli.nightly import nightly
+from gdnbench.cli.releases import releases
 from gdnbench.cli.serve import serve
 from gdnbench.cli.step import step
 
@@ -48,6 +50,8 @@ app.command()(evidence)
 app.command()(gate)
 app.command()(check)
 app.command()(conform)
+app.command()(nightly)
+app.command()(releases)
 app.command()(doctor)
 app.command("new-change")(new_change)
 app.add_typer(data, name="data")

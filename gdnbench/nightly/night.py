@@ -1,0 +1,222 @@
+"""A night: the parts of a plan, each measured and kept before the next begins, within a budget."""
+
+from __future__ import annotations
+
+import hashlib
+import sys
+import time
+import traceback
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
+
+from gdnbench.history.history import History
+from gdnbench.history.pointing import one_line
+from gdnbench.history.reading import KeptRun
+from gdnbench.nightly.answered import Stamp, answered_by, fingerprint, last_seconds
+from gdnbench.nightly.budget import estimate_s, in_order
+from gdnbench.nightly.measuring import Say, Told, measure
+from gdnbench.nightly.parts import NightPlan, Part
+from gdnbench.oracle.cache import cache_root
+from gdnbench.values.errors import Interrupted, UserError
+from gdnbench.values.nights import Night, PartOutcome, PartState, alerts
+from gdnbench.values.runs import Run
+from gdnbench.values.verdicts import Verdict
+
+RERUNS = 4
+"""Times that a suspect is measured again in one night, at most."""
+
+STALE_S = 12 * 3600
+"""A campaign that was interrupted longer ago is not gone on with: its launches would be of another night."""
+
+Suspects = Callable[[History, tuple[str, ...]], Collection[str]]
+"""Given a history and the names of this night's runs, reruns included: those to be measured again."""
+
+Measure = Callable[[Part, Path, Told, Say], Run]
+
+
+def nobody(history: History, runs: tuple[str, ...]) -> Collection[str]:
+    """Suspects none."""
+    return ()
+
+
+@dataclass(frozen=True, slots=True)
+class Telling:
+    """Who is told what while a night goes on.
+
+    Attributes:
+        told: what is being done, how much of it, and how much there is.
+        say: one line.
+    """
+
+    told: Told = lambda stage, done, total: None
+    say: Say = lambda line: None
+
+
+def run_night(
+    plan: NightPlan,
+    history: History,
+    *,
+    budget_s: float | None = None,
+    fail_on: frozenset[Verdict] | None = None,
+    suspects: Suspects = nobody,
+    telling: Telling | None = None,
+    measuring: Measure = measure,
+) -> Night:
+    """Measure what a plan asks and no run of the history answers; each part is kept as soon as it is done.
+
+    A part that cannot be measured is named, and the rest goes on. After the parts, what is suspect is measured again.
+    Ctrl-C ends it after what it interrupted is put down; the same call goes on where it stopped.
+
+    Args:
+        history: where runs are kept.
+        budget_s: the seconds that it may take; default, the plan's. A part begins if its estimate fits.
+        fail_on: verdicts that are alerts; default, the plan's.
+        suspects: which of its runs to measure again, asked until it names none, at most `RERUNS` times.
+        telling: who is told of progress.
+        measuring: how a part is measured.
+
+    Raises:
+        UserError, EnvironmentMissing: the history cannot be read or written.
+    """
+    history.place.prepare()
+    started = datetime.now(UTC).isoformat(timespec="seconds")
+    night = _Night(history, budget_s or plan.budget_s, started, telling or Telling(), measuring)
+    night.measure(plan.parts)
+    night.rerun(suspects)
+    outcomes = tuple(night.outcomes[place] for place in sorted(night.outcomes))
+    named = plan.fail_on if fail_on is None else fail_on
+    return Night(started, plan.name, night.budget_s, night.elapsed, outcomes, alerts(outcomes, named))
+
+
+@dataclass(slots=True)
+class _Night:
+    """A night while it goes on.
+
+    Attributes:
+        outcomes: by the place of a part in the plan.
+        parts: by the names of this night's runs, the place and the part that they are of.
+        stopped: whether somebody stopped it.
+    """
+
+    history: History
+    budget_s: float
+    name: str
+    telling: Telling
+    measuring: Measure
+    clock: float = field(default_factory=time.monotonic)
+    outcomes: dict[int, PartOutcome] = field(default_factory=dict)
+    parts: dict[str, tuple[int, Part]] = field(default_factory=dict)
+    stopped: bool = False
+
+    @property
+    def elapsed(self) -> float:
+        return time.monotonic() - self.clock
+
+    def measure(self, parts: Sequence[Part]) -> None:
+        """Every part that is not answered, in an order that suits the budget."""
+        runs = self.history.listing().runs
+        seconds: dict[int, float] = {}
+        for place, part in enumerate(parts):
+            answer = answered_by(part, runs, fingerprint(part))
+            if answer is None:
+                seconds[place] = estimate_s(part, last_seconds(part, runs))
+            else:
+                self.outcomes[place] = _skipped(part, answer)
+                self.telling.say(f"skipped {part.name}: {self.outcomes[place].why}")
+        places = list(seconds)
+        order = in_order([parts[place] for place in places], list(seconds.values()), self.budget_s)
+        for number, place in enumerate(places[at] for at in order):
+            self.outcomes[place] = self._part(parts[place], place, seconds[place], f"{number + 1} of {len(places)}")
+
+    def _part(self, part: Part, place: int, seconds: float, which: str) -> PartOutcome:
+        left = self.budget_s - self.elapsed
+        if self.stopped:
+            return PartOutcome(part.name, PartState.INTERRUPTED, "the night was stopped before")
+        if seconds > left:
+            why = f"it takes about {_minutes(seconds)}, and {_minutes(max(left, 0.0))} were left"
+            self.telling.say(f"left out {part.name}: {why}")
+            return PartOutcome(part.name, PartState.LEFT_OUT, why)
+        self.telling.say(f"{which}: {part.name}, about {_minutes(seconds)}")
+        clock = time.monotonic()
+        try:
+            name, run = self._measured(part, place)
+        except (Interrupted, KeyboardInterrupt) as error:
+            self.stopped = True
+            return self._ended(part, PartState.INTERRUPTED, clock, str(error) or "interrupted")
+        except UserError as error:
+            return self._ended(part, PartState.FAILED, clock, str(error))
+        except Exception as error:  # whatever it is, the rest of the night goes on
+            traceback.print_exc(file=sys.stderr)
+            return self._ended(part, PartState.FAILED, clock, f"{type(error).__name__}: {error}")
+        took = time.monotonic() - clock
+        verdict = "" if run.verdict is None else f": {run.verdict.value}"
+        self.telling.say(f"{which}: {part.name}{verdict}, {_minutes(took)}, kept as {name}")
+        return PartOutcome(part.name, PartState.MEASURED, "", took, (name,), run.verdict, part.expected)
+
+    def _ended(self, part: Part, state: PartState, clock: float, why: str) -> PartOutcome:
+        line = one_line(" ".join(why.split()))
+        self.telling.say(f"{state.value} {part.name}: {line}")
+        return PartOutcome(part.name, state, line, time.monotonic() - clock, expected=part.expected)
+
+    def _measured(self, part: Part, place: int, rerun: int = 0) -> tuple[str, Run]:
+        """A part measured and kept: the name of its run, and the run."""
+        clock, digits, told = time.monotonic(), fingerprint(part), self.telling.told
+        for journal in _journals(part, digits, self.history.place.location, rerun):
+            begun = journal.exists()
+            run = self.measuring(
+                part, journal, lambda stage, done, of: told(f"{part.name}: {stage}", done, of), self.telling.say
+            )
+            stamp = Stamp(self.name, part.digest, digits, round(time.monotonic() - clock, 1), rerun)
+            name, new = self.history.record(stamp.on(run))
+            if new or not begun:  # else this campaign was finished and kept before, and the next one begins anew
+                break
+        self.parts[name] = (place, part)
+        return name, run
+
+    def rerun(self, suspects: Suspects) -> None:
+        """Measure suspects again, as long as there are any and there is time."""
+        for number in range(1, RERUNS + 1):
+            named = set(suspects(self.history, tuple(self.parts))) if self.parts and not self.stopped else set()
+            again = {place: part for name, (place, part) in self.parts.items() if name in named}
+            if not again:
+                return
+            for place, part in again.items():
+                outcome = self.outcomes[place]
+                if self.stopped or outcome.seconds > self.budget_s - self.elapsed:
+                    why = "it is suspect, and there was no time to measure it again"
+                    self.outcomes[place] = replace(outcome, why=outcome.why or why)
+                    continue
+                self.telling.say(f"again, rerun {number}: {part.name}")
+                try:
+                    name, _ = self._measured(part, place, number)
+                except (Interrupted, KeyboardInterrupt):
+                    self.stopped = True
+                    self.outcomes[place] = replace(outcome, why=f"rerun {number} was interrupted")
+                except UserError as error:
+                    self.outcomes[place] = replace(outcome, why=one_line(f"rerun {number} failed: {error}"))
+                else:
+                    self.outcomes[place] = replace(outcome, runs=(*outcome.runs, name))
+
+
+def _skipped(part: Part, answer: KeptRun) -> PartOutcome:
+    same = "sources and libraries" if part.kind == "cost" else "sources, libraries and machine"
+    why = f"{answer.name} has the same {same}"
+    return PartOutcome(part.name, PartState.SKIPPED, why, 0.0, (str(answer.name),), answer.verdict, part.expected)
+
+
+def _journals(part: Part, digits: str, history: str, rerun: int) -> Iterator[Path]:
+    """Where a part's campaign may lie: the one to go on with, if one is young enough, then new ones."""
+    asked = hashlib.sha256(f"{digits} {part.digest} {history} {rerun}".encode()).hexdigest()[:16]
+    number = 0
+    while True:
+        number += 1
+        directory = cache_root() / "campaigns" / f"night-{part.kind}-{asked}-{number}"
+        begun = directory / "plan.json"
+        if not begun.exists() or time.time() - begun.stat().st_mtime < STALE_S:
+            yield directory
+
+
+def _minutes(seconds: float) -> str:
+    return f"{seconds:.0f} s" if seconds < 90 else f"{seconds / 60:.1f} min"
