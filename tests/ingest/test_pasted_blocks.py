@@ -197,6 +197,12 @@ def test_the_last_figure_of_a_block_that_is_cut_off_may_lack_digits(cut, lost):
     assert "cut-off" in codes(record.warnings) and ("unread" in codes(record.warnings)) == bool(lost)
 
 
+@pytest.mark.parametrize("count", ["18.0", "18.00", "18.000", "227.5460"])
+def test_a_count_with_decimals_may_be_the_beginning_of_a_larger_one(count):
+    record = one(block(BEFORE).replace("227546", count))
+    assert "total_input_tokens" not in record.metrics and "unread" in codes(record.warnings)
+
+
 def test_a_figure_with_spaces_behind_it_is_whole():
     text = block(BEFORE)
     record = one(text[: text.index("227546    ") + 7])
