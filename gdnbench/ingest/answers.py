@@ -96,7 +96,8 @@ def _reason(reason: str, verdict: Verdict, significant: float | None) -> str:
     if verdict is not Verdict.UNKNOWN or significant is None:
         return reason
     shown = f"{significant * 100:.1f} points would have been significant"
-    return f"no difference that this size could show: {shown}" + (f"; {reason}" if reason else "")
+    rest = reason.replace(f"{significant * 100:.1f} points would be significant here, and ", "")
+    return f"no difference that this size could show: {shown}" + (f"; {rest}" if rest else "")
 
 
 def _unjudged(before: Record, after: Record, why: str) -> list[CheckedRow]:

@@ -9,7 +9,7 @@ from gdnbench.ingest.cut import doubtful
 from gdnbench.ingest.entries import FACTS, Entry, Written, entries_of, written
 from gdnbench.ingest.lines import short
 from gdnbench.ingest.names import name_of
-from gdnbench.ingest.numbers import Convention, convention, number, readings
+from gdnbench.ingest.numbers import Convention, convention, decimals, number, readings
 from gdnbench.ingest.scan import Piece, label_and_value
 from gdnbench.values.errors import UserError
 from gdnbench.values.ingested import Record
@@ -79,6 +79,8 @@ def _value(entry: Entry, sign: Convention | None) -> tuple[float | None, str]:
     if not entry.digits or entry.tail:
         return None, "not one number"
     value = number(entry.digits, entry.name.whole, sign)
+    if entry.name.whole and decimals(entry.digits, sign):
+        return None, "a count has no decimals: it was cut off, or changed by hand"
     if value is None:
         return None, "it can be read in several ways, or in none"
     scale = entry.name.scale(entry.unit)

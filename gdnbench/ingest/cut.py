@@ -33,7 +33,7 @@ def doubtful(piece: Piece, entries: Sequence[Entry], beside: Sequence[Written]) 
     if not piece.headed and first.label[:1].islower() and first.line.number == 1:
         yield first.line.number, "the text may be cut off before it"
     rest = [*written(entry for entry in entries if entry is not last), *beside]
-    if piece.end != "closed" and not last.line.padded and not _complete(last, rest):
+    if piece.end != "closed" and not last.ends_for_certain and not _complete(last, rest):
         yield last.line.number, "the text may be cut off within it"
     short_ones = [entry for entry in entries if _lacks_decimals(entry)]
     for entry in short_ones:

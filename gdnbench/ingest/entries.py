@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from gdnbench.ingest.lines import Line, short
 from gdnbench.ingest.names import Name, name_of
-from gdnbench.ingest.numbers import NUMBER
+from gdnbench.ingest.numbers import GROUP, NUMBER
 from gdnbench.ingest.scan import Piece, label_and_value
 
 FACTS = {
@@ -27,6 +27,8 @@ _VALUE = re.compile(
     rf"(?P<number>{NUMBER})(?P<tail>[.,]*)(?:\s*(?P<unit>%|ms|msec|s|sec|us|µs|tok/s|tokens/s|req/s|tokens|requests))?"
     r"(?P<rest>(?:\s+\D*)?)"
 )
+
+_MAY_GO_ON = re.compile(rf"[0-9]{{1,{GROUP}}}(?:\D[0-9]{{{GROUP}}})*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,8 +52,12 @@ class Entry:
 
     @property
     def ends_for_certain(self) -> bool:
-        """Whether a blank or a unit behind the number shows that it was not cut off."""
-        return self.line.padded or bool(self.unit)
+        """Whether blanks or a unit behind the number show that it was not cut off.
+
+        One blank does not, where a group of thousands may have followed: `288 ` of `288 000`.
+        """
+        goes_on = _MAY_GO_ON.fullmatch(self.digits) and not self.line.raw.endswith(("  ", "\t"))
+        return bool(self.unit) or (self.line.padded and not goes_on)
 
 
 def entries_of(piece: Piece) -> tuple[list[Entry], list[str]]:

@@ -13,7 +13,7 @@ from gdnbench.ingest.lines import short
 from gdnbench.ingest.names import is_count
 from gdnbench.report import check_words as words
 from gdnbench.report.console import STYLES, wide_console
-from gdnbench.report.numbers import change, figure
+from gdnbench.report.numbers import figure
 from gdnbench.values.ingested import CheckedPair, CheckedRow, CheckResult, Record
 from gdnbench.values.verdicts import Caveat, Verdict
 
@@ -101,7 +101,7 @@ def _rows(rows: Sequence[CheckedRow]) -> Table:
             escape(short(row.name, 90) + unit),
             _figure(row.before),
             _figure(row.after),
-            change(row.ratio),
+            words.moved(row.ratio),
             f"[{STYLES[own.verdict]}]{own.verdict.value}[/]",
             escape(short("; ".join(notes), 300)),
         )

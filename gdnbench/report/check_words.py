@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from gdnbench.ingest.lines import short
-from gdnbench.report.numbers import percent
+from gdnbench.report.numbers import change, percent
 from gdnbench.values.ingested import CheckedPair, CheckedRow, CheckResult
 from gdnbench.values.serving import Decomposition
 from gdnbench.values.verdicts import Verdict
 
+SMALL = 0.01
 SPLIT = "tok/s = acceptance / step time x rest; a builder change may claim the step time alone"
 DEFINITIONS = (
     "TTFT: from request to first token. TPOT: of each request, the rest of its time by its further tokens. ITL: "
@@ -87,6 +88,13 @@ def advice(result: CheckResult) -> str:
     return "see what the step asks of the device: gdnbench cost"
 
 
+def moved(ratio: float | None) -> str:
+    """A change as others state it: a small one keeps two decimals, as in a published +0.35 %."""
+    if ratio is None or ratio == 1 or abs(ratio - 1) >= SMALL:
+        return change(ratio)
+    return f"{(ratio - 1) * 100:+.2f} %"
+
+
 def title(row: CheckedRow) -> str:
     """A row's name as a person says it."""
     return _TITLES.get(row.name, short(row.name, 80))
@@ -122,7 +130,7 @@ def _change(row: CheckedRow) -> str:
         return "is known on one side only"
     if row.unit == "" and row.metric is not None and row.metric.floor:
         return f"{before:.4f} -> {after:.4f} ({(after - before) * 100:+.1f} points)"
-    return f"{before:g} -> {after:g}" if row.ratio is None else percent(row.ratio)
+    return f"{before:g} -> {after:g}" if row.ratio is None else moved(row.ratio)
 
 
 def _why(pair: CheckedPair, primary: CheckedRow | None) -> str:

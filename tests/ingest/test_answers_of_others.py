@@ -36,7 +36,7 @@ def test_printed_tables_before_and_after():
     assert row.judgement.reason.startswith(
         "no difference that this size could show: 3.6 points would have been significant"
     )
-    assert len(pair.rows) == 2
+    assert row.judgement.reason.count("significant") == 1 and len(pair.rows) == 2
 
 
 @pytest.mark.parametrize(
@@ -93,6 +93,47 @@ def test_folders_are_paired_by_document(folders):
     assert pair.verdict is Verdict.REGRESSED and pair.group == "word-problems"
     assert pair.rows[0].judgement.p_value == pytest.approx(0.0237, abs=5e-4)
     assert "27 lost and 12 gained" in pair.rows[0].note and "1,319 documents, paired" in pair.rows[0].note
+
+
+@pytest.mark.parametrize(("lost", "gained", "p_value"), [(12, 27, 0.024), (5, 9, 0.42), (6, 0, 0.031)])
+def test_flips_are_counted_both_ways(lost, gained, p_value, tmp_path):
+    before, after = answers(1319, 1100, lost=lost, gained=gained)
+    folders = (str(write(tmp_path / "before", before)), str(write(tmp_path / "after", after)))
+    row = check(Question(folders), None).pairs[0].rows[0]
+    assert row.judgement.p_value == pytest.approx(p_value, abs=5e-3)
+    assert f"{lost} lost and {gained} gained" in row.note
+
+
+def with_lines(change):
+    def changed(lines):
+        for line in lines:
+            change(line)
+        return lines
+
+    return changed
+
+
+@pytest.mark.parametrize(
+    ("both", "samples", "code", "note"),
+    [
+        (True, lambda lines: lines + lines, None, "5 documents, paired"),
+        (True, with_lines(lambda line: line.pop("filter")), None, "5 documents, not paired"),
+        (
+            False,
+            with_lines(lambda line: line.update(doc_hash="x" + line["doc_hash"])),
+            "missing_documents",
+            "not paired",
+        ),
+        (False, with_lines(lambda line: line.update(prompt_hash="x" + line["prompt_hash"])), "prompts", "paired"),
+    ],
+    ids=["doubled", "no filter", "other documents", "other prompts"],
+)
+def test_samples_are_joined_by_what_was_asked(both, samples, code, note, tmp_path):
+    before, after = answers(5, 3, lost=1, gained=1)
+    folders = (str(write(tmp_path / "before", before, **({"samples": samples} if both else {}))),
+               str(write(tmp_path / "after", after, samples=samples)))  # fmt: skip
+    (pair,) = check(Question(folders), None).pairs
+    assert codes(pair.reasons) == ([code] if code else []) and note in pair.rows[0].note
 
 
 def test_results_files_alone_are_compared_by_their_scores():

@@ -197,6 +197,23 @@ def test_the_last_figure_of_a_block_that_is_cut_off_may_lack_digits(cut, lost):
     assert "cut-off" in codes(record.warnings) and ("unread" in codes(record.warnings)) == bool(lost)
 
 
+@pytest.mark.parametrize("narrow", [True, False])
+def test_one_blank_behind_a_count_may_have_parted_its_thousands(narrow):
+    text = block(BEFORE, write=lambda name, value: german(name, value).replace(".", " ")).replace("  ", " ")
+    if narrow:
+        lines = [" ".join(line.split()) for line in text.splitlines()]
+        text = "".join(f"{line[:28]}\n" for line in lines)
+    else:
+        text = text[: text.index("288 000") + 4]
+    assert not any("total_output_tokens" in record.metrics for record in asked(text).records)
+
+
+@pytest.mark.parametrize("count", ["18.0", "18.00", "18.000", "227.5460"])
+def test_a_count_with_decimals_may_be_the_beginning_of_a_larger_one(count):
+    record = one(block(BEFORE).replace("227546", count))
+    assert "total_input_tokens" not in record.metrics and "unread" in codes(record.warnings)
+
+
 def test_a_figure_with_spaces_behind_it_is_whole():
     text = block(BEFORE)
     record = one(text[: text.index("227546    ") + 7])

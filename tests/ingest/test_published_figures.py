@@ -37,6 +37,10 @@ def test_the_published_figures_of_51913_are_unknown_and_nothing_more():
         assert row.judgement.verdict is Verdict.UNKNOWN and row.judgement.interval is None
         assert row.judgement.more_launches == 6, "seven runs are the fewest for one of two rows"
         assert pair.verdict is Verdict.UNKNOWN
+        shown = "+7.3 %" if concurrency == 1 else "+0.35 %"
+        assert headline(pair).startswith(
+            f"unknown at concurrency {concurrency}: output throughput {shown}; too few runs"
+        )
         assert pair.decomposition.step_time is None and pair.decomposition.acceptance is None
     row = answers.row("exact_match") if answers.group == "exact_match" else answers.rows[0]
     assert (row.before, row.after) == (0.3472, 0.3533)

@@ -101,7 +101,8 @@ def test_a_benchmark_that_changed_is_another_benchmark():
 
 
 @pytest.mark.parametrize(
-    ("commit", "says"), [("None", "names no commit"), ("", "names no commit"), ("abc-dirty", "dirty")]
+    ("commit", "says"),
+    [(None, "names no commit"), ("None", "names no commit"), ("", "names no commit"), ("abc-dirty", "dirty")],
 )
 def test_a_result_of_no_commit_is_labelled(commit, says):
     (record,) = asked([asv({"s.time_a": row([1.0])}, commit_hash=commit)]).records
