@@ -8,12 +8,13 @@ nights are held against everything before them since the last shift; the largest
   make a shift nor become the baseline; and since the scatter is that of clipped runs, their means are near normal even
   where the runs are not.
 - The limit is Student's t at an error that is split over all series of a night.
-- Reruns of one night share what was wrong with that night. How much, each series learns from its own suspect nights: the
-  slope of the first rerun on the run that raised suspicion. A series whose bad nights repeat in reruns needs more nights.
+- Reruns of one night share what was wrong with that night. How much, each series learns from its own suspect nights:
+  the slope of the first rerun on the run that raised suspicion. A series whose bad nights repeat in their reruns needs
+  more nights.
 - After a shift the baseline begins anew with the nights after it. The scatter stays: it is the series' own.
 
-The error that is split is not yet the rate of false shifts: k windows overlap, and the rule looks again after each rerun.
-That rate is measured, in docs/shifts.md.
+The error that is split is not yet the rate of false shifts: the windows overlap, and the rule looks again after each
+rerun. That rate is measured, in docs/shifts.md.
 """
 
 from __future__ import annotations
@@ -107,8 +108,8 @@ class Watch:
         self._centre, self._weight = np.zeros(count), np.zeros(count)
         self._variance, self._freedom = np.zeros(count), np.zeros(count, dtype=np.int64)
         self._told, self._heard = np.zeros(count), np.zeros(count)
-        # The window, the newest night first: clipped figures, their weights (0: no night), medians of unclipped runs, and
-        # what the scatter and the share of a night learn from a night when it leaves.
+        # The window, the newest night first: clipped figures, their weights (0: no night), medians of unclipped runs,
+        # and what the scatter and the share of a night learn from a night when it leaves.
         self._figures, self._weights, self._medians = np.zeros(window), np.zeros(window), np.zeros(window)
         self._squares, self._first, self._rerun = np.zeros(window), np.zeros(window), np.zeros(window)
         self._base, self._base_weight = np.zeros(count), np.zeros(count)

@@ -1,4 +1,4 @@
-"""Nights of many series drawn by lot, followed by the rule for shifts: what it finds, how late, and how often in vain."""
+"""Nights of many series drawn by lot, followed by the rule for shifts: what is found, how late, how often in vain."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Nights:
         series, nights: how many.
         noise: scatter of one run, as a fraction.
         step: change of the level, as a fraction.
-        at: for each series, the first night at the new level, from 0; at or beyond `nights` for none. None: none at all.
+        at: for each series, the first night at the new level, from 0; at or beyond `nights` for none. None: no steps.
         shape: of the noise.
         shared: of its variance, what all runs of a night have in common.
         reruns: that a suspect series gets in a night at most.
@@ -129,8 +129,9 @@ def watched(drawn: Nights, rule: Rule = RULE) -> Iterator[tuple[int, Standing, b
 def _noise(lot: np.random.Generator, shape: Shape, count: int) -> Floats:
     """Of scatter 1; with outliers, the scatter without them."""
     if shape == "heavy":
-        return lot.standard_t(3, count) / np.sqrt(3)
-    normal = lot.standard_normal(count)
+        heavy: Floats = lot.standard_t(3, count) / np.sqrt(3)
+        return heavy
+    normal: Floats = lot.standard_normal(count)
     if shape == "outliers":
         normal += np.where(lot.random(count) < 1 / 30, lot.choice([-5.0, 5.0], count), 0.0)
     return normal

@@ -23,5 +23,7 @@ def two_sided(error: float, freedom: npt.ArrayLike) -> Floats:
         (3 * x**7 + 19 * x**5 + 17 * x**3 - 15 * x) / 384,
         (79 * x**9 + 776 * x**7 + 1482 * x**5 - 1920 * x**3 - 945 * x) / 92160,
     )
-    found: Floats = x + sum(term / n**power for power, term in enumerate(terms, start=1))
+    found = np.full(n.shape, x)
+    for power, term in enumerate(terms, start=1):
+        found += term / n**power
     return found
