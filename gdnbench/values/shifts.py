@@ -13,8 +13,8 @@ from gdnbench.values.series import KEY, Series
 from gdnbench.values.verdicts import Json, finite
 
 ShiftState = Literal["new", "confirmed", "acknowledged", "resolved"]
-"""`new`: found on the newest night; `confirmed`: a later night says the same; `acknowledged`: somebody said why it is so;
-`resolved`: the level is back where it was, or better still."""
+"""`new`: found on the newest night; `confirmed`: a later night says the same; `acknowledged`: somebody said why it is
+so; `resolved`: the level is back where it was, or beyond."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,113 @@
+"""Steps of one series as shifts: levels, change, state and blame."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+
+from gdnbench.history.blaming import blame
+from gdnbench.history.following import Step
+from gdnbench.history.nights import Subject
+from gdnbench.history.reading import KeptRun
+from gdnbench.stats.shifts import RULE, Ints
+from gdnbench.stats.student import Floats
+from gdnbench.values.shifts import Shift, ShiftState
+
+_95 = 1.96 * math.sqrt(math.pi / 2)
+"""Half of a 95 % interval of the median of normal values, in their scatter over the root of their number."""
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesNights:
+    """One series.
+
+    Attributes:
+        subject: what it is.
+        runs: the run of each night.
+        night: of each point, in order, the number of its night.
+        values: of each point, as they are followed.
+        scatter: of one run, in the unit of `values`.
+        floor: the smallest step that counts, in the same unit.
+    """
+
+    subject: Subject
+    runs: Sequence[KeptRun]
+    night: Ints
+    values: Floats
+    scatter: float
+    floor: float
+
+
+@dataclass(frozen=True, slots=True)
+class _Level:
+    """The median of all runs of some nights, and half of its 95 % interval."""
+
+    centre: float
+    reach: float
+
+
+def shifts_of(series: SeriesNights, steps: Sequence[Step]) -> list[Shift]:
+    """The shifts of a series, from its steps in order of time."""
+    bounds = [0, *(step.first for step in steps), len(series.runs)]
+    levels = [_level(series, *span) for span in pairwise(bounds)]
+    states = [_state(series, levels, number, step) for number, step in enumerate(steps)]
+    return [
+        _shift(series, step, before, after, state)
+        for step, (before, after), state in zip(steps, pairwise(levels), states, strict=True)
+    ]
+
+
+def _level(series: SeriesNights, first: int, end: int) -> _Level:
+    """That of the nights from one up to another, or of the last that the rule remembers."""
+    first = max(first, end - RULE.memory)
+    inside = (series.night >= first) & (series.night < end)
+    return _Level(float(np.median(series.values[inside])), _95 * series.scatter / math.sqrt(end - first))
+
+
+def _state(series: SeriesNights, levels: Sequence[_Level], number: int, step: Step) -> ShiftState:
+    before, sign = levels[number], 1 if levels[number + 1].centre > levels[number].centre else -1
+    for later in levels[number + 2 :]:
+        near = max(series.floor, math.hypot(before.reach, later.reach))
+        if sign * (later.centre - before.centre) <= near:
+            return "resolved"
+    if number + 2 < len(levels):
+        return "confirmed"
+    after = series.night >= step.first
+    newer = series.values[series.night > step.found]
+    at_once = float(np.median(series.values[after & (series.night <= step.found)]))
+    middle = (before.centre + at_once) / 2
+    return "confirmed" if len(newer) and sign * (float(np.median(newer)) - middle) > 0 else "new"
+
+
+def _shift(series: SeriesNights, step: Step, before: _Level, after: _Level, state: ShiftState) -> Shift:
+    subject, runs = series.subject, series.runs
+    difference, reach = after.centre - before.centre, math.hypot(before.reach, after.reach)
+    if subject.logarithmic:
+        levels = math.exp(before.centre), math.exp(after.centre)
+        change: float | None = math.expm1(difference)
+        interval: tuple[float, float] | None = (math.expm1(difference - reach), math.expm1(difference + reach))
+    else:
+        levels = before.centre, after.centre
+        change = difference / before.centre if subject.exact and before.centre else None
+        interval = None
+    of_the_finding = (series.night >= step.first) & (series.night <= step.found)
+    return Shift(
+        series=subject.series,
+        unit=subject.unit,
+        direction=subject.direction,
+        before=levels[0],
+        after=levels[1],
+        change=change,
+        interval=interval,
+        worse=(difference > 0) == (subject.direction == "lower"),
+        last_before=str(runs[step.first - 1].name),
+        first_after=str(runs[step.first].name),
+        since=runs[step.first].position,
+        state=state,
+        reruns=int(of_the_finding.sum()) - (step.found - step.first + 1),
+        blame=blame(runs[max(step.earliest - 1, 0) : step.latest + 1]),
+    )
