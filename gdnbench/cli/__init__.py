@@ -21,6 +21,7 @@ from gdnbench.cli.history import history
 from gdnbench.cli.listing import listing
 from gdnbench.cli.new_change import new_change
 from gdnbench.cli.serve import serve
+from gdnbench.cli.shifts import shifts
 from gdnbench.cli.step import step
 
 app = typer.Typer(
@@ -52,6 +53,7 @@ app.command()(doctor)
 app.command("new-change")(new_change)
 app.add_typer(data, name="data")
 app.add_typer(history, name="history")
+app.add_typer(shifts, name="shifts")
 
 
 def main() -> None:

@@ -20,6 +20,9 @@ from gdnbench.values.shifts import Shift, ShiftState
 _95 = 1.96 * math.sqrt(math.pi / 2)
 """Half of a 95 % interval of the median of normal values, in their scatter over the root of their number."""
 
+FORGOTTEN = 3
+"""Nights that do not say the same, after which a shift is resolved without a step back."""
+
 
 @dataclass(frozen=True, slots=True)
 class SeriesNights:
@@ -69,18 +72,21 @@ def _level(series: SeriesNights, first: int, end: int) -> _Level:
 
 
 def _state(series: SeriesNights, levels: Sequence[_Level], number: int, step: Step) -> ShiftState:
-    before, sign = levels[number], 1 if levels[number + 1].centre > levels[number].centre else -1
+    before, after = levels[number], levels[number + 1]
+    sign = 1 if after.centre > before.centre else -1
     for later in levels[number + 2 :]:
-        near = max(series.floor, math.hypot(before.reach, later.reach))
-        if sign * (later.centre - before.centre) <= near:
+        if sign * (later.centre - before.centre) <= max(series.floor, math.hypot(before.reach, later.reach)):
             return "resolved"
     if number + 2 < len(levels):
         return "confirmed"
-    after = series.night >= step.first
-    newer = series.values[series.night > step.found]
-    at_once = float(np.median(series.values[after & (series.night <= step.found)]))
-    middle = (before.centre + at_once) / 2
-    return "confirmed" if len(newer) and sign * (float(np.median(newer)) - middle) > 0 else "new"
+    newer = len(series.runs) - step.found - 1
+    if not newer:
+        return "new"
+    level, at_once = _level(series, step.found + 1, len(series.runs)), _level(series, step.first, step.found + 1)
+    half = abs(at_once.centre - before.centre) / 2
+    if sign * (level.centre - before.centre) > max(series.floor, min(half, level.reach)):
+        return "confirmed"
+    return "resolved" if newer >= FORGOTTEN else "new"
 
 
 def _shift(series: SeriesNights, step: Step, before: _Level, after: _Level, state: ShiftState) -> Shift:

@@ -90,13 +90,12 @@ def _levels(nights: Nights) -> Floats:
 
 def _family(nights: Nights, dates: Ints) -> Ints:
     """For each point, how many series have a night on that day: over so many the error of a night is split."""
-    if not len(nights.run):
-        return np.zeros(0, np.int64)
-    day = dates[nights.run]
+    days, number = np.unique(dates, return_inverse=True)
     first = nights.again == 0
-    pairs = np.unique(np.stack([day[first], nights.row[first]]), axis=1)
-    days, counts = np.unique(pairs[0], return_counts=True)
-    found: Ints = counts[np.searchsorted(days, day).clip(max=len(days) - 1)]
+    day, row = number[nights.run[first]], nights.row[first]
+    is_new = np.ones(len(day), np.bool_)
+    is_new[1:] = (row[1:] != row[:-1]) | (day[1:] != day[:-1])  # a row's days are in order
+    found: Ints = np.bincount(day[is_new], minlength=len(days))[number[nights.run]]
     return found
 
 

@@ -55,6 +55,8 @@ class Subject:
 
     def floor(self, level: float) -> float:
         """The smallest step worth a shift, as a distance between values that are followed."""
+        if self.exact:
+            return 0.0
         metric = METRICS.get(self.series.metric)
         if self.unit == DIFFERENCE:
             return DIFFERENCE_FLOOR

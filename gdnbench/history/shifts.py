@@ -128,26 +128,37 @@ def report(history: History) -> tuple[Shift, ...]:
     return news
 
 
-def acknowledge(history: History, text: str, reason: str) -> Shift:
-    """Say why a shift is as it should be, for good.
-
-    Args:
-        text: the id of the shift, or the beginning of it that no other has.
-        reason: one line.
+def one_shift(history: History, text: str) -> Shift:
+    """The shift whose id is, or begins with, `text`.
 
     Raises:
-        UserError: no shift, or several, have such an id; it is resolved already; the reason says nothing.
-        EnvironmentMissing: the history cannot be written.
+        UserError: no shift has such an id, or several have.
+        EnvironmentMissing: as `find`.
     """
-    if not reason.strip() or one_line(reason) != reason:
-        raise UserError("--reason: one line of 1 to 1,000 printable characters is needed")
     found = [shift for shift in find(history).shifts if shift.id.startswith(text)]
     if len(found) != 1:
         what = "no shift has" if not found else f"{len(found)} shifts have"
         raise UserError(f"{what} an id that begins with {text!r}: gdnbench shifts list --all names them")
-    if found[0].state == "resolved":
-        raise UserError(f"shift {found[0].id} is resolved: there is nothing to acknowledge")
-    shift = replace(found[0], state="acknowledged", reason=reason)
+    return found[0]
+
+
+def acknowledge(history: History, text: str, reason: str) -> Shift:
+    """Say why a shift is as it should be, for good.
+
+    Args:
+        text: as of `one_shift`.
+        reason: one line.
+
+    Raises:
+        UserError: as `one_shift`; or it is resolved already; or the reason says nothing.
+        EnvironmentMissing: the history cannot be read or written.
+    """
+    if not reason.strip() or one_line(reason) != reason:
+        raise UserError("--reason: one line of 1 to 1,000 printable characters is needed")
+    shift = one_shift(history, text)
+    if shift.state == "resolved":
+        raise UserError(f"shift {shift.id} is resolved: there is nothing to acknowledge")
+    shift = replace(shift, state="acknowledged", reason=reason)
     keep_record(history.place, shift)
     return shift
 

@@ -45,7 +45,7 @@ class Rule:
         fewest: series that it is split over at least: a small history is no reason for more alarms for each series.
         shared: of a night's variance, what its runs have in common, until the series itself says.
         trust: how much the series has to say, in squared scatters, before half of its own answer counts.
-        range: by how much half of the squared distance may fall short of the largest, for a night to stay in the range
+        range: by how much the log likelihood of a night may fall short of the likeliest, for it to stay in the range
             where the shift may have happened.
     """
 
@@ -75,7 +75,7 @@ class Standing:
         change: the effect, in the values' own unit.
         found: whether there is a shift; the baseline of such a series has begun anew.
         suspect: whether a rerun of this night would help to tell.
-        nights: how many nights ago the shift happened, counting the newest as 1.
+        nights: of a shift, how many nights ago it happened, counting the newest as 1.
         earliest, latest: the range for it, in the same count: `earliest` >= `nights` >= `latest`.
     """
 
@@ -229,26 +229,31 @@ class Watch:
         limit: Floats = self._limits[split, self._freedom[rows]]
         matters = np.abs(change) >= self._floors[rows]
         found = matters & (distance > limit)
-        near = (distances**2 / 2 >= distance**2 / 2 - self._rule.range) & (weights > 0)
         numbers = np.arange(len(self._floors))[rows]
-        standing = Standing(
-            rows=numbers,
-            distance=distance,
-            limit=limit,
-            change=change,
-            found=found,
-            suspect=matters & ~found & (distance > self._rule.suspicion),
-            nights=best + 1,
-            earliest=self._rule.window - near[::-1].argmax(0),
-            latest=near.argmax(0) + 1,
-        )
-        self._restart(numbers[found], standing.nights[found])
-        return standing
+        places = np.ones((3, len(best)), np.int64)
+        for one in np.flatnonzero(found):
+            places[:, one] = self._place(int(numbers[one]), int(best[one]) + 1, float(centre[best[one], one]))
+            self._restart(int(numbers[one]), int(places[0, one]))
+        suspect = matters & ~found & (distance > self._rule.suspicion)
+        return Standing(numbers, distance, limit, change, found, suspect, *places)
 
-    def _restart(self, rows: Ints, nights: Ints) -> None:
-        """New baselines, of so many newest nights each."""
-        for row, k in zip(rows, nights, strict=True):
-            # A median, for these few runs are not clipped yet; it knows two thirds of what their mean would.
-            self._centre[row] = np.median(self._medians[:k, row])
-            self._weight[row] = self._weights[:k, row].sum() * 2 / np.pi
-        self._weights[:, rows] = 0.0
+    def _place(self, row: int, nights: int, before: float) -> tuple[int, int, int]:
+        """How many nights ago a shift happened, and the range for that.
+
+        The split of the window that leaves the least around two levels: the one before, and the median of the newest
+        nights. Where the rule asks whether there is a step, runs are clipped around one level, which would blur this.
+        """
+        own, medians = self._weights[:, row], self._medians[:, row]
+        after = float(np.median(medians[:nights]))
+        far = [((medians - level) ** 2 / self._variance[row]).clip(max=self._rule.clip**2) for level in (before, after)]
+        left = (own * far[0])[::-1].cumsum()[::-1] - own * far[0] + (own * far[1]).cumsum()
+        left = left[own > 0]
+        near = np.flatnonzero(left <= left.min() + 2 * self._rule.range) + 1
+        return int(left.argmin()) + 1, int(near[-1]), int(near[0])
+
+    def _restart(self, row: int, nights: int) -> None:
+        """A new baseline, of so many newest nights."""
+        # A median, for these few runs are not clipped yet; it knows two thirds of what their mean would.
+        self._centre[row] = np.median(self._medians[:nights, row])
+        self._weight[row] = self._weights[:nights, row].sum() * 2 / np.pi
+        self._weights[:, row] = 0.0
