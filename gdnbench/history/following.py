@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -82,9 +83,9 @@ def _levels(nights: Nights) -> Floats:
     levels = np.ones(len(nights.subjects))
     early = (nights.night < RULE.history) & (nights.again == 0)
     row, value = nights.row[early], nights.value[early]
-    starts = np.flatnonzero(np.diff(row, prepend=-1))
-    for one, values in zip(row[starts], np.split(value, starts[1:]), strict=True):
-        levels[one] = np.median(values)
+    for one, (start, end) in enumerate(pairwise(np.searchsorted(row, np.arange(len(levels) + 1)))):
+        if end > start:
+            levels[one] = np.median(value[start:end])
     return levels
 
 
