@@ -57,7 +57,7 @@ def shifts_of(series: SeriesNights, steps: Sequence[Step]) -> list[Shift]:
     """The shifts of a series, from its steps in order of time."""
     bounds = [0, *(step.first for step in steps), len(series.runs)]
     levels = [_level(series, *span) for span in pairwise(bounds)]
-    states = [_state(series, levels, number, step) for number, step in enumerate(steps)]
+    states = _states(series, levels, steps)
     return [
         _shift(series, step, before, after, state)
         for step, (before, after), state in zip(steps, pairwise(levels), states, strict=True)
@@ -71,12 +71,21 @@ def _level(series: SeriesNights, first: int, end: int) -> _Level:
     return _Level(float(np.median(series.values[inside])), _95 * series.scatter / math.sqrt(end - first))
 
 
+def _states(series: SeriesNights, levels: Sequence[_Level], steps: Sequence[Step]) -> list[ShiftState]:
+    """Of each step. One for the better that leads back to an earlier level is resolved with those that it undoes."""
+    found = [_state(series, levels, number, step) for number, step in enumerate(steps)]
+    for number, level in enumerate(levels[2:], start=1):
+        undoes = any(_is_back(series, levels, earlier, level) for earlier in range(number))
+        if undoes and not _is_worse(series.subject, levels[number + 1].centre - levels[number].centre):
+            found[number] = "resolved"
+    return found
+
+
 def _state(series: SeriesNights, levels: Sequence[_Level], number: int, step: Step) -> ShiftState:
-    before, after = levels[number], levels[number + 1]
-    sign = 1 if after.centre > before.centre else -1
-    for later in levels[number + 2 :]:
-        if sign * (later.centre - before.centre) <= max(series.floor, math.hypot(before.reach, later.reach)):
-            return "resolved"
+    """Of one step by itself."""
+    before = levels[number]
+    if any(_is_back(series, levels, number, later) for later in levels[number + 2 :]):
+        return "resolved"
     if number + 2 < len(levels):
         return "confirmed"
     newer = len(series.runs) - step.found - 1
@@ -84,9 +93,24 @@ def _state(series: SeriesNights, levels: Sequence[_Level], number: int, step: St
         return "new"
     level, at_once = _level(series, step.found + 1, len(series.runs)), _level(series, step.first, step.found + 1)
     half = abs(at_once.centre - before.centre) / 2
-    if sign * (level.centre - before.centre) > max(series.floor, min(half, level.reach)):
+    if _sign(levels, number) * (level.centre - before.centre) > max(series.floor, min(half, level.reach)):
         return "confirmed"
     return "resolved" if newer >= FORGOTTEN else "new"
+
+
+def _is_back(series: SeriesNights, levels: Sequence[_Level], number: int, later: _Level) -> bool:
+    """Whether a later level is where it was before a step, or beyond."""
+    before = levels[number]
+    near = max(series.floor, math.hypot(before.reach, later.reach))
+    return _sign(levels, number) * (later.centre - before.centre) <= near
+
+
+def _sign(levels: Sequence[_Level], number: int) -> int:
+    return 1 if levels[number + 1].centre > levels[number].centre else -1
+
+
+def _is_worse(subject: Subject, difference: float) -> bool:
+    return (difference > 0) == (subject.direction == "lower")
 
 
 def _shift(series: SeriesNights, step: Step, before: _Level, after: _Level, state: ShiftState) -> Shift:
@@ -109,7 +133,7 @@ def _shift(series: SeriesNights, step: Step, before: _Level, after: _Level, stat
         after=levels[1],
         change=change,
         interval=interval,
-        worse=(difference > 0) == (subject.direction == "lower"),
+        worse=_is_worse(subject, difference),
         last_before=str(runs[step.first - 1].name),
         first_after=str(runs[step.first].name),
         since=runs[step.first].position,

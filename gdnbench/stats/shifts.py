@@ -4,13 +4,12 @@ A night of a series is one run, and the reruns that were made because that run w
 (centre and scatter of its nights) and a window: its newest nights. For every k up to the window's length the newest k
 nights are held against everything before them since the last shift; the largest distance, in standard errors, counts.
 
-- A run is clipped at 3 scatters from the baseline before it is used. So one run, however lucky or unlucky, can neither
-  make a shift nor become the baseline; and since the scatter is that of clipped runs, their means are near normal even
-  where the runs are not.
-- The limit is Student's t at an error that is split over all series of a night.
-- Reruns of one night share what was wrong with that night. How much, each series learns from its own suspect nights:
-  the slope of the first rerun on the run that raised suspicion. A series whose bad nights repeat in their reruns needs
-  more nights.
+- A run is clipped at 2.8 scatters from the baseline before it is used. So one run, however lucky or unlucky, can
+  neither make a shift nor become the baseline; and since the scatter is that of clipped runs, their means are near
+  normal even where the runs are not.
+- Reruns of one night share what was wrong with that night, so they count for less than nights: five runs of one night
+  as much as two nights. With at most four reruns, no single night can make a shift.
+- The limit is Student's t at the error of a night, split over its series.
 - After a shift the baseline begins anew with the nights after it. The scatter stays: it is the series' own.
 
 The error that is split is not yet the rate of false shifts: the windows overlap, and the rule looks again after each
@@ -41,10 +40,9 @@ class Rule:
         memory: nights that the baseline remembers at most, so that it follows a slow drift.
         clip: how many scatters from the baseline a run counts at most.
         suspicion: standard errors from which on a series is suspect.
-        error: of a night, split evenly over its series.
+        error: of a night, split evenly over its series: false shifts that are allowed in it.
         fewest: series that it is split over at least: a small history is no reason for more alarms for each series.
-        shared: of a night's variance, what its runs have in common, until the series itself says.
-        trust: how much the series has to say, in squared scatters, before half of its own answer counts.
+        shared: of the variance between nights, what all runs of a night are taken to have in common.
         range: by how much the log likelihood of a night may fall short of the likeliest, for it to stay in the range
             where the shift may have happened.
     """
@@ -52,12 +50,11 @@ class Rule:
     history: int = 10
     window: int = 10
     memory: int = 100
-    clip: float = 3.0
-    suspicion: float = 2.0
-    error: float = 0.02
+    clip: float = 2.8
+    suspicion: float = 1.75
+    error: float = 1 / 7
     fewest: int = 1000
-    shared: float = 0.3
-    trust: float = 20.0
+    shared: float = 0.4
     range: float = 3.0
 
 
@@ -107,11 +104,10 @@ class Watch:
         self._nights = 0
         self._centre, self._weight = np.zeros(count), np.zeros(count)
         self._variance, self._freedom = np.zeros(count), np.zeros(count, dtype=np.int64)
-        self._told, self._heard = np.zeros(count), np.zeros(count)
         # The window, the newest night first: clipped figures, their weights (0: no night), medians of unclipped runs,
-        # and what the scatter and the share of a night learn from a night when it leaves.
-        self._figures, self._weights, self._medians = np.zeros(window), np.zeros(window), np.zeros(window)
-        self._squares, self._first, self._rerun = np.zeros(window), np.zeros(window), np.zeros(window)
+        # and what the scatter learns from a night when it leaves.
+        self._figures, self._weights = np.zeros(window), np.zeros(window)
+        self._medians, self._squares = np.zeros(window), np.zeros(window)
         self._base, self._base_weight = np.zeros(count), np.zeros(count)
         splits = rule.fewest * 2.0 ** np.arange(16)
         self._splits = splits
@@ -150,7 +146,6 @@ class Watch:
         # The mean of the nights before is off itself: without this the scatter would come out too small.
         own = self._base_weight[rows] / (self._base_weight[rows] + 1)
         self._squares[0, rows] = scores**2 * self._variance[rows] * own
-        self._first[0, rows], self._rerun[0, rows] = scores, np.nan
         return self._judge(rows, family)
 
     def again(self, rows: Ints, runs: Floats, family: Ints | int = 0) -> Standing:
@@ -163,12 +158,10 @@ class Watch:
         if self._nights <= self._rule.history:
             return self._nothing()
         scores = self._scores(rows, runs.T)
-        slope = self._rule.shared * self._rule.trust + self._told[rows]
-        shared = np.clip(slope / (self._rule.trust + self._heard[rows]), 0.0, 1.0)
+        shared = self._rule.shared
         self._figures[0, rows] = self._base[rows] + scores.mean(0) * self.scatter[rows]
         self._weights[0, rows] = 1 / (shared + (1 - shared) / runs.shape[1])
         self._medians[0, rows] = np.median(runs, axis=1)
-        self._rerun[0, rows] = scores[1]
         return self._judge(rows, family)
 
     def _nothing(self) -> Standing:
@@ -207,11 +200,7 @@ class Watch:
         both = self._weight[rows] + weight
         self._centre[rows] = (self._centre[rows] * self._weight[rows] + figure * weight) / both
         self._weight[rows] = np.minimum(both, self._rule.memory)
-        was_rerun = is_night & ~np.isnan(self._rerun[-1, rows])
-        first, rerun = self._first[-1, rows], self._rerun[-1, rows]
-        self._told[rows] += np.where(was_rerun, first * rerun, 0.0)
-        self._heard[rows] += np.where(was_rerun, first**2, 0.0)
-        for kept in (self._figures, self._weights, self._medians, self._squares, self._first, self._rerun):
+        for kept in (self._figures, self._weights, self._medians, self._squares):
             kept[1:, rows] = kept[:-1, rows].copy()
 
     def _judge(self, rows: Rows, family: Ints | int) -> Standing:

@@ -138,8 +138,16 @@ def test_a_count_that_was_nothing_has_no_change_in_percent(opened: History) -> N
 def test_a_level_that_is_back_resolves_the_shift(opened: History) -> None:
     keep(opened, [*stepped(30, 15), *(20 * noise(night) for night in range(45, 60))])
     up, down = find(opened).shifts
-    assert (up.state, down.state) == ("resolved", "confirmed")
+    assert (up.state, down.state) == ("resolved", "resolved")
     assert up.worse and not down.worse
+
+
+def test_a_gain_that_is_lost_again_is_no_good_news(opened: History) -> None:
+    values = stepped(30, 15, 0.88)
+    keep(opened, [*values, *(20 * noise(night) for night in range(45, 60))])
+    down, up = find(opened).shifts
+    assert (down.state, up.state) == ("resolved", "confirmed")
+    assert up.worse
 
 
 def test_differences_are_followed_as_they_are(opened: History) -> None:
