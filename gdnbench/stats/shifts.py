@@ -8,7 +8,7 @@ nights are held against everything before them since the last shift; the largest
   neither make a shift nor become the baseline; and since the scatter is that of clipped runs, their means are near
   normal even where the runs are not.
 - Reruns of one night share what was wrong with that night, so they count for less than nights: five runs of one night
-  as much as two nights. With at most four reruns, no single night can make a shift.
+  as much as 2.3 nights. With at most four reruns, no single night can make a shift.
 - The limit is Student's t at the error of a night, split over its series.
 - After a shift the baseline begins anew with the nights after it. The scatter stays: it is the series' own.
 
@@ -40,7 +40,7 @@ class Rule:
         memory: nights that the baseline remembers at most, so that it follows a slow drift.
         clip: how many scatters from the baseline a run counts at most.
         suspicion: standard errors from which on a series is suspect.
-        error: of a night, split evenly over its series: false shifts that are allowed in it.
+        error: of a night, split evenly over its series.
         fewest: series that it is split over at least: a small history is no reason for more alarms for each series.
         shared: of the variance between nights, what all runs of a night are taken to have in common.
         range: by how much the log likelihood of a night may fall short of the likeliest, for it to stay in the range
@@ -52,9 +52,9 @@ class Rule:
     memory: int = 100
     clip: float = 2.8
     suspicion: float = 1.75
-    error: float = 1 / 7
+    error: float = 0.05
     fewest: int = 1000
-    shared: float = 0.4
+    shared: float = 0.3
     range: float = 3.0
 
 
