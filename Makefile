@@ -53,8 +53,10 @@ vllm: $(READY) ## the environment that vLLM's releases run in, apart from .venv
 conform: vllm ## every change against the real releases, field by field and operation by operation
 	@$(BIN)/gdnbench conform
 
-bench-self: $(READY) ## how well this machine can judge: false alarms, power, smallest detectable effect
+bench-self: $(READY) ## how well this machine can judge, and the rule for shifts: false alarms, power, delays
 	@$(BIN)/gdnbench calibrate
+	@$(BIN)/python -m gdnbench.history.shift_nights
+	@$(BIN)/python -m gdnbench.history.shift_methods $(if $(OTAVA),--otava $(OTAVA))
 
 gpu-check: ## costs, step time and the trace's self-check on a GPU, with torch and NumPy alone: at most 8 minutes
 	@$(PYTHON) -m gdnbench.campaign.gpu_check --out reports/gpu || [ $$? -eq 4 ]
