@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import math
 import uuid
@@ -18,7 +19,7 @@ from gdnbench.history.history import History
 from gdnbench.history.nights import RERUN_OF
 from gdnbench.history.shift_records import DIRECTORY, read_records
 from gdnbench.history.shifts import MOST_RERUNS, acknowledge, as_rerun, find, report, suspects
-from gdnbench.values.errors import UserError
+from gdnbench.values.errors import EnvironmentMissing, UserError
 from gdnbench.values.runs import Run, Source
 from gdnbench.values.shifts import Shift, shift_id
 from kept import MACHINE, history, point, run, series
@@ -301,6 +302,22 @@ def test_a_damaged_record_is_named_and_left_out(opened: History, tmp_path: Path)
         ("cccc", False),
         ("dddd", True),
     ]
+
+
+def test_a_full_disk_is_one_line_and_leaves_nothing(
+    opened: History, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    keep(opened, stepped(30, 10))
+
+    def full(descriptor: int) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr("os.fsync", full)
+    with pytest.raises(EnvironmentMissing, match="free some space"):
+        acknowledge(opened, find(opened).shifts[0].id, "why")
+    monkeypatch.undo()
+    assert list((tmp_path / "runs" / DIRECTORY).iterdir()) == []
+    assert find(opened).shifts[0].state == "confirmed"
 
 
 def test_a_record_of_the_same_series_and_nights_still_speaks_of_a_shift_that_moved(opened: History) -> None:
