@@ -330,6 +330,20 @@ def test_a_record_of_the_same_series_and_nights_still_speaks_of_a_shift_that_mov
     assert not record.is_of(replace(shift, first_after="another", series=series("pr51913.before")))
 
 
+@pytest.mark.slow
+def test_intervals_hold_the_change(opened: History) -> None:
+    lot, series_of = np.random.default_rng(0), [series(load=f"{number}q1s1k") for number in range(400)]
+    held = []
+    for night in range(75):
+        values = (20 if night < 55 else 21) * np.exp(0.02 * lot.standard_normal(400))
+        points = [point(float(value), series=one) for one, value in zip(series_of, values, strict=True)]
+        opened.record(run(f"{night}", *points, started=(FIRST + timedelta(days=night)).isoformat()))
+        if night in (58, 64, 74):
+            ends = [shift.interval for shift in find(opened).shifts]
+            held.append(np.mean([low < 0.05 < high for low, high in filter(None, ends)]))
+    assert min(held) > 0.9
+
+
 def test_an_empty_history_has_no_shifts(opened: History) -> None:
     opened.place.prepare()
     found = find(opened)
