@@ -55,8 +55,10 @@ vllm: $(READY) ## the environment that vLLM's releases run in, apart from .venv
 conform: vllm ## every change against the real releases, field by field and operation by operation
 	@$(BIN)/gdnbench conform
 
-bench-self: $(READY) ## how well this machine can judge: false alarms, power, smallest detectable effect
+bench-self: $(READY) ## how well this machine can judge, and the rule for shifts: false alarms, power, delays
 	@$(BIN)/gdnbench calibrate
+	@$(BIN)/python -m gdnbench.history.shift_nights
+	@$(BIN)/python -m gdnbench.history.shift_methods $(if $(OTAVA),--otava $(OTAVA))
 
 bench-limit: $(READY) vllm ## the limit against vLLM 0.32.0: step time, and 30 groups against block-table updates
 	@$(BIN)/gdnbench step vllm@0.32.0 limit $(foreach s,$(LIMIT_SCENARIOS),--scenario $(s))

@@ -23,6 +23,7 @@ from gdnbench.cli.new_change import new_change
 from gdnbench.cli.nightly import nightly
 from gdnbench.cli.releases import releases
 from gdnbench.cli.serve import serve
+from gdnbench.cli.shifts import shifts
 from gdnbench.cli.step import step
 
 app = typer.Typer(
@@ -56,6 +57,7 @@ app.command()(doctor)
 app.command("new-change")(new_change)
 app.add_typer(data, name="data")
 app.add_typer(history, name="history")
+app.add_typer(shifts, name="shifts")
 
 
 def main() -> None:

@@ -49,6 +49,17 @@ def checked_out(checkout: Path) -> tuple[str | None, bool]:
         return None, False
 
 
+def between(checkout: Path, before: str, after: str, most: int = 1000) -> tuple[str, ...]:
+    """The commits after one and up to another, oldest first: the newest `most` of them.
+
+    Raises:
+        UserError: the checkout does not know one of them.
+        EnvironmentMissing: there is no git, or it takes too long.
+    """
+    names = _git(checkout, "rev-list", f"--max-count={most}", "--end-of-options", f"{before}..{after}")
+    return tuple(reversed(names.split()))
+
+
 def builders_of(checkout: Path, commit: str) -> Commit:
     """The reference builders of a commit, in a folder of the cache that is named after their contents.
 

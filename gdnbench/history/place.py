@@ -11,7 +11,7 @@ from typing import Any
 
 from gdnbench.history.names import is_aside
 from gdnbench.history.needs import require_libraries
-from gdnbench.oracle.cache import aside
+from gdnbench.oracle.cache import ASIDE, aside
 from gdnbench.values.errors import EnvironmentMissing, UserError
 
 LAST = "run.json"
@@ -137,6 +137,41 @@ class Place:
         except Exception as error:
             raise self._refused(error) from None
 
+    def put(self, path: str, content: bytes) -> None:
+        """Put a new file into one of its directories, whole or not at all.
+
+        Args:
+            path: in the folder; a name that no other writer takes.
+
+        Raises:
+            EnvironmentMissing: the disk refuses.
+        """
+        self.prepare()
+        target = f"{self._root}/{path}"
+        try:
+            self._files.makedirs(target.rpartition("/")[0], exist_ok=True)
+            if self._local is not None:
+                _write_aside(self._local / path, content)
+            else:
+                self._files.pipe_file(target, content)
+        except Exception as error:
+            raise self._refused(error) from None
+
+    def files(self, directory: str) -> list[str]:
+        """Paths of the files in one of its directories, in order of their names; none if it is not there.
+
+        Raises:
+            EnvironmentMissing: it cannot be read.
+        """
+        self._files.invalidate_cache()
+        try:
+            found = self._files.ls(f"{self._root}/{directory}", detail=False)
+        except FileNotFoundError:
+            return []
+        except Exception as error:
+            raise EnvironmentMissing(f"cannot read the history {self.location} ({_reason(error)})") from None
+        return sorted(f"{directory}/{str(path).rstrip('/').rpartition('/')[2]}" for path in found)
+
     def _put(self, target: str, files: Mapping[str, bytes]) -> None:
         try:
             self._files.makedirs(target, exist_ok=True)
@@ -159,6 +194,16 @@ def _write(path: Path, content: bytes) -> None:
         file.flush()
         os.fsync(file.fileno())
     path.chmod(0o644)
+
+
+def _write_aside(path: Path, content: bytes) -> None:
+    made = path.with_name(f"{ASIDE}{path.name}")
+    try:
+        _write(made, content)
+        made.rename(path)
+    finally:
+        made.unlink(missing_ok=True)
+    _sync(path.parent)
 
 
 def _sync(directory: Path) -> None:

@@ -17,6 +17,7 @@ from typing import Any
 
 from gdnbench.history.history import History
 from gdnbench.history.place import Place
+from gdnbench.history.shifts import find_among
 from gdnbench.values.runs import Machine, Run, RunIdentity, Source
 from gdnbench.values.series import Point, Series, setting
 
@@ -65,6 +66,8 @@ def main() -> None:
         series = next(nights(asked.points, asked.runs)).points[0].series.id
         found = _timed("ask for one series", lambda: tables.query(ONE, [series]))
         assert len(found) == asked.runs
+        shifts = _timed("look for shifts in every series", lambda: find_among(history, listing.runs, tables))
+        assert shifts.series == asked.points // asked.runs
         last = _timed("ask for the last value of every series", lambda: tables.query(LAST))
         assert len(last) == asked.points // asked.runs
         _timed("verify, samples too", history.verify)

@@ -15,7 +15,7 @@ from gdnbench.cli import app, exits
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted((ROOT / "docs").rglob("*.md"))
-FOLLOWED = {"adding-a-change.md", "gate-a-repository.md", "cli.md"}
+FOLLOWED = {"adding-a-change.md", "gate-a-repository.md", "shifts.md", "cli.md"}
 """By tests of their own; `cli.md` lists what can be typed."""
 BLOCK = re.compile(r"^```console\n(.*?)^```", re.DOTALL | re.MULTILINE)
 MEASURES = ("step", "serve", "accuracy", "evidence")
