@@ -5,8 +5,10 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # The set-up that figures are measured with. Without it, pip would take the newest torch that fits.
 TORCH ?= torch==2.13.0
+# Where nights keep their runs: a folder, or a URL of fsspec.
+HISTORY ?= runs
 
-.PHONY: help setup bench test test-slow lint format docs asv vllm conform bench-self gpu-check accept accept-step accept-server accept-answers clean
+.PHONY: help setup bench test test-slow lint format docs asv vllm conform nightly releases bench-self gpu-check accept accept-step accept-server accept-answers clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -52,6 +54,12 @@ vllm: $(READY) ## the environment that vLLM's releases run in, apart from .venv
 
 conform: vllm ## every change against the real releases, field by field and operation by operation
 	@$(BIN)/gdnbench conform
+
+nightly: $(READY) vllm ## a night of the default plan, kept in the history HISTORY (default: runs)
+	@$(BIN)/gdnbench nightly --history $(HISTORY) $(if $(PLAN),--plan $(PLAN))
+
+releases: $(READY) vllm ## which release of vLLM changed which kind of step, kept in datasets/releases
+	@GDNBENCH_MACHINE=$${GDNBENCH_MACHINE:-release-history} $(BIN)/gdnbench releases --history datasets/releases
 
 bench-self: $(READY) ## how well this machine can judge: false alarms, power, smallest detectable effect
 	@$(BIN)/gdnbench calibrate

@@ -69,8 +69,9 @@ def fingerprint(part: Part) -> str:
     if any(side.kind == "path" for side in sides):
         return ""
     code = source()
-    facts: dict[str, Any] = {"part": part.digest, "builders": code.builders, "harness": code.harness}
-    facts["libraries"] = _own_libraries()
+    facts: dict[str, Any] = {"part": part.digest, "harness": code.harness, "libraries": _own_libraries()}
+    if any(side.vllm is None for side in sides):
+        facts["builders"] = code.builders
     if part.kind in ("serve", "accuracy") or any(side.vllm for side in sides):
         facts["release libraries"] = _release_libraries()
     if part.kind != "cost":

@@ -144,7 +144,8 @@ class _Night:
             name, run = self._measured(part, place)
         except (Interrupted, KeyboardInterrupt) as error:
             self.stopped = True
-            return self._ended(part, PartState.INTERRUPTED, clock, str(error) or "interrupted")
+            how_far = str(error).partition(";")[0]  # what follows is how to go on with that campaign alone
+            return self._ended(part, PartState.INTERRUPTED, clock, how_far or "interrupted")
         except UserError as error:
             return self._ended(part, PartState.FAILED, clock, str(error))
         except Exception as error:  # whatever it is, the rest of the night goes on
