@@ -170,7 +170,8 @@ class _Night:
                 part, journal, lambda stage, done, of: told(f"{part.name}: {stage}", done, of), self.telling.say
             )
             stamp = Stamp(self.name, part.digest, digits, round(time.monotonic() - clock, 1), rerun)
-            name, new = self.history.record(stamp.on(run))
+            first = self.outcomes[place].runs[0] if rerun else ""
+            name, new = self.history.record(stamp.on(run, first))
             if new or not begun:  # else this campaign was finished and kept before, and the next one begins anew
                 break
         self.parts[name] = (place, part)

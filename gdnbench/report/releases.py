@@ -32,12 +32,12 @@ def print_releases(found: ReleaseHistory) -> None:
     console = wide_console(width=160)
     console.print(headline(found), style="bold", highlight=False, soft_wrap=True)
     styles = {(step.after, _title(load)): STYLES[step.verdict] for load in found.loads for step in load.steps}
-    console.print(_shown(*step_table(found), styles))
-    console.print(EXPLAINED, style="dim", highlight=False, soft_wrap=True)
+    for (head, rows), about, colours in ((step_table(found), EXPLAINED, styles), (count_table(found), COUNTED, {})):
+        if rows:
+            console.print(_shown(head, rows, colours))
+            console.print(about, style="dim", highlight=False, soft_wrap=True)
     for line in shifts(found):
         console.print(Text(line), soft_wrap=True)
-    console.print(_shown(*count_table(found), {}))
-    console.print(COUNTED, style="dim", highlight=False, soft_wrap=True)
     for line in found.missing:
         console.print(Text(f"! {line}"), style="yellow", soft_wrap=True)
     if found.machine:
@@ -46,12 +46,12 @@ def print_releases(found: ReleaseHistory) -> None:
 
 def markdown(found: ReleaseHistory) -> str:
     """Both tables, for a page."""
-    tables = [
-        "\n".join(f"| {' | '.join(map(cell, row))} |" for row in (head, ["---", *["---:"] * (len(head) - 1)], *rows))
-        for head, rows in (step_table(found), count_table(found))
-        if rows
-    ]
-    return "\n\n".join(part for pair in zip(tables, (EXPLAINED, COUNTED), strict=False) for part in pair)
+    parts = []
+    for (head, rows), about in ((step_table(found), EXPLAINED), (count_table(found), COUNTED)):
+        if rows:
+            lines = (head, ["---", *["---:"] * (len(head) - 1)], *rows)
+            parts += ["\n".join(f"| {' | '.join(map(cell, line))} |" for line in lines), about]
+    return "\n\n".join(parts)
 
 
 def headline(found: ReleaseHistory) -> str:
@@ -104,7 +104,7 @@ def shifts(found: ReleaseHistory) -> Iterable[str]:
 
 def _changes(load: ReleaseLoad, before: str, after: str) -> str:
     return ", ".join(
-        f"{metric} {own[before]} -> {own[after]}"
+        f"{metric} {own[before]} to {own[after]}"
         for metric, own in load.counts.items()
         if before in own and after in own and own[before] != own[after]
     )
