@@ -7,8 +7,10 @@ READY := $(VENV)/.ready
 TORCH ?= torch==2.13.0
 # What the limit is held to; docs/limit.md.
 LIMIT_SCENARIOS := q1s1k 16q1s1k 16q9s1kd8 15q1s1k_q2k 8q9s1kd8_6q1s1k_2q128 16q1s1k/g30
+# Where nights keep their runs: a folder, or a URL of fsspec.
+HISTORY ?= runs
 
-.PHONY: help setup bench test test-slow lint format docs asv vllm conform bench-self bench-limit gpu-check accept accept-step accept-server accept-answers clean
+.PHONY: help setup bench test test-slow lint format docs asv vllm conform nightly releases bench-self bench-limit gpu-check accept accept-step accept-server accept-answers clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -54,6 +56,12 @@ vllm: $(READY) ## the environment that vLLM's releases run in, apart from .venv
 
 conform: vllm ## every change against the real releases, field by field and operation by operation
 	@$(BIN)/gdnbench conform
+
+nightly: $(READY) vllm ## a night of the default plan, kept in the history HISTORY (default: runs)
+	@$(BIN)/gdnbench nightly --history $(HISTORY) $(if $(PLAN),--plan $(PLAN))
+
+releases: $(READY) vllm ## which release of vLLM changed which kind of step, kept in datasets/releases
+	@GDNBENCH_MACHINE=$${GDNBENCH_MACHINE:-release-history} $(BIN)/gdnbench releases --history datasets/releases
 
 bench-self: $(READY) ## how well this machine can judge, and the rule for shifts: false alarms, power, delays
 	@$(BIN)/gdnbench calibrate

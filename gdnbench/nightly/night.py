@@ -144,7 +144,8 @@ class _Night:
             name, run = self._measured(part, place)
         except (Interrupted, KeyboardInterrupt) as error:
             self.stopped = True
-            return self._ended(part, PartState.INTERRUPTED, clock, str(error) or "interrupted")
+            how_far = str(error).partition(";")[0]  # what follows is how to go on with that campaign alone
+            return self._ended(part, PartState.INTERRUPTED, clock, how_far or "interrupted")
         except UserError as error:
             return self._ended(part, PartState.FAILED, clock, str(error))
         except Exception as error:  # whatever it is, the rest of the night goes on
@@ -169,7 +170,8 @@ class _Night:
                 part, journal, lambda stage, done, of: told(f"{part.name}: {stage}", done, of), self.telling.say
             )
             stamp = Stamp(self.name, part.digest, digits, round(time.monotonic() - clock, 1), rerun)
-            name, new = self.history.record(stamp.on(run))
+            first = self.outcomes[place].runs[0] if rerun else ""
+            name, new = self.history.record(stamp.on(run, first))
             if new or not begun:  # else this campaign was finished and kept before, and the next one begins anew
                 break
         self.parts[name] = (place, part)

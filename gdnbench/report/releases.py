@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from itertools import pairwise
 
 from rich.table import Table
@@ -19,6 +19,7 @@ EXPLAINED = (
     "Step time against the release before, on a CPU; in parentheses what is no change by the rule: within 1 % and "
     "0.2 us, or not told from none (?)."
 )
+COUNTED = "Exact costs that differ from those of the release before: the same on every machine."
 
 
 def print_json(found: ReleaseHistory) -> None:
@@ -30,17 +31,12 @@ def print_releases(found: ReleaseHistory) -> None:
     """The same for a person."""
     console = wide_console(width=160)
     console.print(headline(found), style="bold", highlight=False, soft_wrap=True)
-    head, rows = table_of(found)
-    shown = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
-    for number, name in enumerate(head):
-        shown.add_column(name, justify="right" if number else "left", overflow="fold")
-    styles = {(step.after, load.scenario): STYLES[step.verdict] for load in found.loads for step in load.steps}
-    for row in rows:
-        cells = zip(head[1:], row[1:], strict=True)
-        shown.add_row(row[0], *(Text(cell, styles.get((row[0], name.split(":")[0]), "")) for name, cell in cells))
-    console.print(shown)
-    console.print(EXPLAINED, style="dim", highlight=False, soft_wrap=True)
-    for line in (*shifts(found), *counted(found)):
+    styles = {(step.after, _title(load)): STYLES[step.verdict] for load in found.loads for step in load.steps}
+    for (head, rows), about, colours in ((step_table(found), EXPLAINED, styles), (count_table(found), COUNTED, {})):
+        if rows:
+            console.print(_shown(head, rows, colours))
+            console.print(about, style="dim", highlight=False, soft_wrap=True)
+    for line in shifts(found):
         console.print(Text(line), soft_wrap=True)
     for line in found.missing:
         console.print(Text(f"! {line}"), style="yellow", soft_wrap=True)
@@ -49,11 +45,13 @@ def print_releases(found: ReleaseHistory) -> None:
 
 
 def markdown(found: ReleaseHistory) -> str:
-    """The table and the shifts, for a page."""
-    head, rows = table_of(found)
-    table = [head, ["---", *["---:"] * (len(head) - 1)], *rows]
-    lines = [f"- {line}" for line in (*shifts(found), *counted(found))]
-    return "\n".join([*(f"| {' | '.join(map(cell, row))} |" for row in table), "", EXPLAINED, "", *map(cell, lines)])
+    """Both tables, for a page."""
+    parts = []
+    for (head, rows), about in ((step_table(found), EXPLAINED), (count_table(found), COUNTED)):
+        if rows:
+            lines = (head, ["---", *["---:"] * (len(head) - 1)], *rows)
+            parts += ["\n".join(f"| {' | '.join(map(cell, line))} |" for line in lines), about]
+    return "\n\n".join(parts)
 
 
 def headline(found: ReleaseHistory) -> str:
@@ -64,17 +62,33 @@ def headline(found: ReleaseHistory) -> str:
     return f"{ends}: {changed} of {measured} steps from one release to the next changed the time of a build"
 
 
-def table_of(found: ReleaseHistory) -> tuple[list[str], list[list[str]]]:
-    """Its head, and a row for each release but the first."""
+Cells = tuple[list[str], list[list[str]]]
+"""The head of a table, and its rows."""
+
+
+def step_table(found: ReleaseHistory) -> Cells:
+    """A row for each release whose step time was held against the one before it, then first against last."""
     loads = [load for load in found.loads if load.steps]
     rows = []
     for before, after in pairwise(found.releases):
         steps = [_between(load, before, after) for load in loads]
-        rows.append([after, *("" if step is None else _cell(step) for step in steps)])
+        if any(steps):
+            rows.append([after, *("" if step is None else _cell(step) for step in steps)])
     if any(load.whole for load in loads):
         ends = f"{found.releases[0]} to {found.releases[-1]}"
         rows.append([ends, *("" if load.whole is None else _cell(load.whole) for load in loads)])
-    return ["release", *(f"{load.scenario}: {load.kind}" for load in loads)], rows
+    return ["release", *map(_title, loads)], rows
+
+
+def count_table(found: ReleaseHistory) -> Cells:
+    """A row for each release that asks for something else than the one before it."""
+    loads = [load for load in found.loads if load.counts]
+    rows = []
+    for before, after in pairwise(found.releases):
+        cells = [_changes(load, before, after) for load in loads]
+        if any(cells):
+            rows.append([after, *cells])
+    return ["release", *map(_title, loads)], rows
 
 
 def shifts(found: ReleaseHistory) -> Iterable[str]:
@@ -88,17 +102,26 @@ def shifts(found: ReleaseHistory) -> Iterable[str]:
                 )
 
 
-def counted(found: ReleaseHistory) -> Iterable[str]:
-    """A line for each step whose exact costs changed."""
-    for load in found.loads:
-        for before, after in pairwise(found.releases):
-            changed = [
-                f"{metric} {own[before]} -> {own[after]}"
-                for metric, own in load.counts.items()
-                if before in own and after in own and own[before] != own[after]
-            ]
-            if changed:
-                yield f"{before} -> {after}: {load.kind} ({load.scenario}): {', '.join(changed)}"
+def _changes(load: ReleaseLoad, before: str, after: str) -> str:
+    return ", ".join(
+        f"{metric} {own[before]} to {own[after]}"
+        for metric, own in load.counts.items()
+        if before in own and after in own and own[before] != own[after]
+    )
+
+
+def _title(load: ReleaseLoad) -> str:
+    return f"{load.kind}: {load.scenario}"
+
+
+def _shown(head: list[str], rows: list[list[str]], styles: Mapping[tuple[str, str], str]) -> Table:
+    table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0), header_style="dim")
+    for number, name in enumerate(head):
+        table.add_column(name, justify="right" if number else "left", overflow="fold")
+    for row in rows:
+        cells = (Text(text, styles.get((row[0], name), "")) for name, text in zip(head, row, strict=True))
+        table.add_row(*cells)
+    return table
 
 
 def _between(load: ReleaseLoad, before: str, after: str) -> ReleaseStep | None:

@@ -87,7 +87,7 @@ def test_all_sides_have_to_fit_into_memory(monkeypatch: pytest.MonkeyPatch) -> N
         monkeypatch.setattr(chains, "available_bytes", lambda free=free: free)
         check_memory(plan)
     monkeypatch.setattr(chains, "available_bytes", lambda: 1 << 30)
-    with pytest.raises(EnvironmentMissing, match="4 releases side by side need 3 GB of memory, and 1 are free"):
+    with pytest.raises(EnvironmentMissing, match="4 releases side by side need 2 GB of memory, and 1 are free"):
         check_memory(plan)
 
 

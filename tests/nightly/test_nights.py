@@ -218,8 +218,11 @@ def test_suspects_are_measured_again_at_most_four_times(tmp_path: Path) -> None:
     assert measuring.measured == ["pr51913", "pr52078", *["pr51913"] * 4]
     assert [len(runs) for runs in seen] == [2, 3, 4, 5]
     assert len(found.outcomes[0].runs) == 5
-    kept = {str(one.name): stamp_of(one) for one in history(tmp_path).listing().runs}
-    assert [kept[name].rerun for name in found.outcomes[0].runs] == [0, 1, 2, 3, 4]
+    kept = {str(one.name): one for one in history(tmp_path).listing().runs}
+    first, *again = (kept[name] for name in found.outcomes[0].runs)
+    assert [stamp_of(one).rerun for one in again] == [1, 2, 3, 4]
+    assert {one.identity.settings["rerun_of"] for one in again} == {str(first.name)}
+    assert "rerun_of" not in first.identity.settings
     assert states(night(tmp_path, asked, Measuring())) == [SKIPPED, SKIPPED]
 
 

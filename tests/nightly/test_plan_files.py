@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 
+from commands import blocks
 from gdn_impl.catalog import CATALOG, Level
 from gdnbench.nightly.plan_file import plan_of, read_plan
 from gdnbench.serving.presets import PRESETS
@@ -119,3 +120,10 @@ def test_the_plan_that_comes_with_the_package_measures_at_every_level() -> None:
     counted = {part.before for part in found.parts if part.kind == "cost"}
     assert counted >= {f"pr{number}.before" for number in CATALOG}
     assert {part.options.get("preset", "tiny-cpu") for part in found.parts} <= PRESETS.keys()
+
+
+def test_the_plan_in_the_documents_is_one() -> None:
+    page = Path(__file__).parents[2] / "docs" / "nightly.md"
+    (text,) = (block for language, _, block in blocks(page.read_text("utf-8")) if language == "toml")
+    found = plan(text)
+    assert {part.kind for part in found.parts} == {"cost", "step", "serve", "accuracy"}
