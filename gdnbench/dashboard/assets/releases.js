@@ -1,0 +1,34 @@
+// Levels of vLLM's builder from release to release.
+"use strict";
+(() => {
+  const { releases, loads } = JSON.parse(document.getElementById("drawn").textContent);
+  const place = document.getElementById("plot");
+  const plain = (text) => String(text).replace(/[<>&]/g, (sign) => ({ "<": "&lt;", ">": "&gt;", "&": "&amp;" })[sign]);
+  const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "star", "hexagon"];
+  const draw = () => {
+    const colour = gdnbench.colours(), tones = [colour.link, colour.worse, colour.better, colour.unsure, colour.ink, colour.faint];
+    const traces = loads.map((load, number) => {
+      const tone = tones[number % tones.length], isShift = releases.map((release) => load.steps[release]?.[3] === true);
+      return {
+        x: releases, y: load.levels, name: plain(`${load.name} (${load.kind})`), mode: "lines+markers",
+        line: { color: tone, width: 1.6, dash: number < tones.length ? "solid" : "dash" },
+        marker: { symbol: SYMBOLS[number % SYMBOLS.length], size: isShift.map((yes) => (yes ? 11 : 6)), color: tone, line: { width: isShift.map((yes) => (yes ? 2 : 0)), color: colour.ink } },
+        text: releases.map((release, at) => {
+          const step = load.steps[release], level = load.levels[at] === null ? "–" : `× ${load.levels[at]?.toFixed(2)}`;
+          return [`${load.name}, ${release}: ${level}`, step && `step ${step[0]} (${step[1]}), ${step[2]}`].filter(Boolean).map(plain).join("<br>");
+        }),
+        hovertemplate: "%{text}<extra></extra>",
+      };
+    });
+    const axis = { gridcolor: colour.line, linecolor: colour.faint, tickcolor: colour.faint };
+    Plotly.react(place, traces, {
+      height: 460, margin: { l: 56, r: 16, t: 16, b: 50 }, paper_bgcolor: colour.ground, plot_bgcolor: colour.ground,
+      font: { color: colour.ink, family: "system-ui, sans-serif", size: 12 }, hovermode: "closest",
+      hoverlabel: { bgcolor: colour.ground, bordercolor: colour.faint, font: { color: colour.ink } },
+      legend: { orientation: "h", y: -0.18 }, xaxis: { ...axis, type: "category" },
+      yaxis: { ...axis, type: "log", title: { text: `× ${releases[0]}` }, dtick: Math.log10(2), tickformat: ".2~f" },
+    }, { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] });
+  };
+  draw();
+  addEventListener("themed", draw);
+})();

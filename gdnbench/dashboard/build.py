@@ -1,0 +1,100 @@
+"""The whole site, written aside and put in its place when it is whole."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Iterable
+from pathlib import Path
+
+from gdnbench.dashboard.asv_site import AsvSite
+from gdnbench.dashboard.data import SiteData
+from gdnbench.dashboard.grouped import write_changes, write_devices
+from gdnbench.dashboard.marked import Shifts
+from gdnbench.dashboard.overview import write_overview
+from gdnbench.dashboard.pages import Pages
+from gdnbench.dashboard.release_page import write_releases
+from gdnbench.dashboard.run_pages import write_runs
+from gdnbench.dashboard.series_pages import write_series
+from gdnbench.oracle.cache import ASIDE
+from gdnbench.values.errors import EnvironmentMissing, UserError
+from gdnbench.values.releases import ReleaseHistory
+from gdnbench.values.shifts import Shift
+
+MARK = "gdnbench-dashboard.txt"
+"""The file by which a folder is known as a site of ours, which a new one may replace."""
+
+
+def check_place(out: Path) -> None:
+    """Whether a site may be put there.
+
+    Raises:
+        UserError: something else is there, and nothing of others is overwritten.
+    """
+    if out.is_symlink() or (out.exists() and not out.is_dir()):
+        raise UserError(f"--out {out}: a folder is needed, and something else is there")
+    if out.is_dir() and any(out.iterdir()) and not (out / MARK).is_file():
+        raise UserError(f"--out {out}: it is not empty and holds no dashboard: name another folder")
+
+
+def build(
+    out: Path,
+    site: SiteData,
+    shifts: Iterable[Shift],
+    releases: ReleaseHistory | None = None,
+    asv: bool = False,
+) -> None:
+    """Write the site into a folder; a site that is there already is replaced when the new one is whole.
+
+    Args:
+        asv: whether `asv publish` shows the same figures beside it.
+
+    Raises:
+        UserError: as `check_place`.
+        EnvironmentMissing: the disk refuses; what was there is still there. Or asv is not installed.
+    """
+    check_place(out)
+    try:
+        out.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix=ASIDE, dir=out.parent))
+        try:
+            _write(made, site, shifts, releases, asv)
+            made.chmod(0o755)
+            _replace(made, out)
+        finally:
+            shutil.rmtree(made, ignore_errors=True)
+    except OSError as error:
+        raise EnvironmentMissing(f"cannot write {out} ({error.strerror or error})") from None
+
+
+def _write(
+    folder: Path, site: SiteData, found: Iterable[Shift], releases: ReleaseHistory | None, asv: bool
+) -> None:
+    shifts = Shifts(site, found)
+    pages = Pages(folder, {"site": site, "asv": AsvSite(site) if asv else None})
+    pages.assets()
+    write_overview(pages, site, shifts)
+    write_series(pages, site, shifts)
+    write_changes(pages, site, shifts)
+    write_devices(pages, site, shifts)
+    write_runs(pages, site)
+    write_releases(pages, releases, frozenset(site.number))
+    if asv:
+        AsvSite(site).publish(folder / "asv")
+    pages.put(MARK, "a dashboard of gdnbench: a new one may replace this folder\n")
+
+
+def _replace(made: Path, out: Path) -> None:
+    """Put the new site where the old one is, which goes only when the new one is there."""
+    if not out.exists():
+        made.rename(out)
+        return
+    old = Path(tempfile.mkdtemp(prefix=ASIDE, dir=out.parent))
+    out.rename(old / "old")
+    try:
+        made.rename(out)
+    except OSError:
+        (old / "old").rename(out)
+        raise
+    finally:
+        shutil.rmtree(old, ignore_errors=True)

@@ -1,0 +1,69 @@
+"""The overview: what the last night changed, how sure that is, since when; and what is missing or stale."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gdnbench.dashboard import words
+from gdnbench.dashboard.data import SiteData
+from gdnbench.dashboard.drawing import strip
+from gdnbench.dashboard.marked import Shifts
+from gdnbench.dashboard.pages import Pages
+
+MOST_SHIFTS, MOST_STALE, NIGHTS_SHOWN = 30, 10, 90
+
+
+def write_overview(pages: Pages, site: SiteData, shifts: Shifts) -> None:
+    """The first page, and the page of all shifts."""
+    opened = shifts.open
+    stale = [(one, int(night)) for one, night in zip(site.series, site.last_night, strict=True) if site.is_stale(int(night))]
+    stale.sort(key=lambda found: found[1])
+    pages.write(
+        "index.html",
+        "overview",
+        headline=headline(site, shifts),
+        shifts=opened[:MOST_SHIFTS],
+        more_shifts=max(len(opened) - MOST_SHIFTS, 0),
+        settled=len(shifts.all) - len(opened),
+        strip=strip(nights_of(site)[-NIGHTS_SHOWN:]),
+        shown_nights=min(NIGHTS_SHOWN, len(site.nights.dates)),
+        last_runs=last_runs(site),
+        stale=[(one, words.night(site.nights.dates[night]), len(site.nights.dates) - 1 - night) for one, night in stale[:MOST_STALE]],
+        all_stale=len(stale),
+    )
+    pages.write("shifts.html", "shifts", shifts=shifts.all, opened=len(opened))
+
+
+def headline(site: SiteData, shifts: Shifts) -> str:
+    """The one sentence of the last night."""
+    if not site.runs:
+        return "nothing was measured yet"
+    fresh = [one for one in shifts.open if one.is_last]
+    said = f"{_many(len(shifts.open), 'open shift')}: {_ways(shifts.open)}" if shifts.open else "no open shift"
+    if fresh:
+        return f"{_many(len(fresh), 'shift')} since the last night ({_ways(fresh)}); {said}"
+    return f"nothing shifted in the last night; {said}"
+
+
+def _ways(found: Any) -> str:
+    worse = sum(one.shift.worse for one in found)
+    return ", ".join(f"{count} {way}" for count, way in ((worse, "worse"), (len(found) - worse, "better")) if count)
+
+
+def _many(count: int, what: str) -> str:
+    return f"{count:,} {what}{'' if count == 1 else 's'}"
+
+
+def nights_of(site: SiteData) -> list[tuple[str, str]]:
+    """Of each night whether it was measured, and its date."""
+    spoilt = {site.nights.of_run[number] for number, run in enumerate(site.runs) if run.verdict == "invalid"}
+    return [
+        ("missing" if not runs else "invalid" if number in spoilt else "measured", words.night(date))
+        for number, (date, runs) in enumerate(zip(site.nights.dates, site.nights.runs, strict=True))
+    ]
+
+
+def last_runs(site: SiteData) -> list[Any]:
+    """The runs of the last night."""
+    last = len(site.nights.dates) - 1
+    return [run for run, night in zip(site.runs, site.nights.of_run, strict=True) if night == last]

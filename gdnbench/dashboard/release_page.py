@@ -1,0 +1,82 @@
+"""The release history of vLLM's real builder."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from gdnbench.dashboard import words
+from gdnbench.dashboard.pages import Pages
+from gdnbench.report.numbers import change, interval, share
+from gdnbench.values.metrics import COST_METRICS
+from gdnbench.values.releases import ReleaseHistory, ReleaseLoad, ReleaseStep
+
+
+def write_releases(pages: Pages, releases: ReleaseHistory | None, runs: frozenset[str]) -> None:
+    """The page of releases; without any it says how to measure them.
+
+    Args:
+        runs: names of the runs that have a page.
+    """
+    pages.write(
+        "releases.html",
+        "releases",
+        history=releases,
+        loads=[] if releases is None else [_load(one, releases.releases, runs) for one in releases.loads],
+        plot=None if releases is None else _plot(releases),
+    )
+
+
+def _load(load: ReleaseLoad, releases: tuple[str, ...], runs: frozenset[str]) -> dict[str, Any]:
+    levels, steps = load.levels(releases), {step.after: step for step in load.steps}
+    return {
+        "load": load,
+        "rows": [
+            {
+                "release": release,
+                "level": f"{levels[release]:.2f}" if release in levels else words.NOTHING,
+                "step": None if release not in steps else _step(steps[release], runs),
+                "counts": {tag: load.counts.get(tag, {}).get(release) for tag in _tags(load)},
+            }
+            for release in releases
+        ],
+        "tags": _tags(load),
+        "whole": None if load.whole is None else _step(load.whole, runs),
+        "shifts": sum(step.is_shift for step in load.steps),
+        "chained": f"{list(levels.values())[-1]:.2f}" if len(levels) == len(releases) else words.NOTHING,
+    }
+
+
+def _step(step: ReleaseStep, runs: frozenset[str]) -> dict[str, Any]:
+    return {
+        "step": step,
+        "change": change(step.ratio),
+        "ends": interval(step.interval),
+        "sees": share(step.smallest_detectable),
+        "run": step.run if step.run in runs else "",
+    }
+
+
+def _tags(load: ReleaseLoad) -> list[str]:
+    return [metric.tag for metric in COST_METRICS if metric.tag in load.counts]
+
+
+def _plot(history: ReleaseHistory) -> dict[str, Any]:
+    """What the plot draws: levels and steps by load, and exact costs."""
+    return {
+        "releases": list(history.releases),
+        "loads": [
+            {
+                "name": load.scenario,
+                "kind": load.kind,
+                "levels": [load.levels(history.releases).get(release) for release in history.releases],
+                "steps": {
+                    step.after: [change(step.ratio), interval(step.interval), step.verdict.value, step.is_shift]
+                    for step in load.steps
+                },
+                "counts": {
+                    tag: [load.counts[tag].get(release) for release in history.releases] for tag in _tags(load)
+                },
+            }
+            for load in history.loads
+        ],
+    }
