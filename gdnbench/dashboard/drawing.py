@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from datetime import date
 
 import numpy as np
 from markupsafe import Markup
@@ -13,12 +14,13 @@ MOST = 120
 """Points of one small picture; of more, the last."""
 
 
-def sparkline(values: NDArray[np.float64], mark: int | None = None) -> Markup:
+def sparkline(values: NDArray[np.float64], mark: int | None = None, way: str = "") -> Markup:
     """The course of a series, without axes, as SVG; figures stand beside it, so it says nothing to a screen reader.
 
     Args:
         values: in their order; NaN is left out of the line.
         mark: the point at which something happened, counted from the end, from 1.
+        way: `worse` or `better`, which it became.
     """
     shown = values[-MOST:]
     known = np.isfinite(shown)
@@ -32,19 +34,24 @@ def sparkline(values: NDArray[np.float64], mark: int | None = None) -> Markup:
     rule = ""
     if mark is not None and 1 <= mark <= len(shown):
         across = x[len(shown) - mark]
-        rule = f'<line class="mark" x1="{across:.1f}" x2="{across:.1f}" y1="0" y2="{HEIGHT:g}"/>'
+        rule = f'<line class="mark {way}" x1="{across:.1f}" x2="{across:.1f}" y1="0" y2="{HEIGHT:g}"/>'
     return Markup(  # noqa: S704 - numbers alone
         f'<svg class="spark" viewBox="0 0 {WIDTH:g} {HEIGHT:g}" aria-hidden="true">{rule}<polyline points="{line}"/></svg>'
     )
 
 
-def strip(kinds: list[tuple[str, str]]) -> Markup:
-    """A row of cells, one for each night, as SVG; the page says the same in words.
+def calendar(nights: Sequence[tuple[date, str]]) -> Markup:
+    """Nights in weeks, a cell for each and a column for a week, as SVG; the page says the same in words.
 
     Args:
-        kinds: of each night its class (`measured`, `missing`, `spoilt`) and its name, a date.
+        nights: in a row, each with its kind: `measured`, `missing` or `invalid`.
     """
-    cell: Any = '<rect class="{}" x="{}" y="0" width="9" height="18"><title>{}: {}</title></rect>'
-    cells = "".join(cell.format(kind, 11 * at, name, kind) for at, (kind, name) in enumerate(kinds))
-    width = max(11 * len(kinds) - 2, 1)
-    return Markup(f'<svg class="strip" viewBox="0 0 {width} 18" width="{width}" height="18" aria-hidden="true">{cells}</svg>')  # noqa: S704
+    before = nights[0][0].weekday() if nights else 0
+    cells = "".join(
+        f'<rect class="{kind}" x="{12 * (at // 7)}.5" y="{12 * (at % 7)}.5" width="10" height="10">'
+        f"<title>{night}: {kind}</title></rect>"
+        for at, (night, kind) in enumerate(nights, before)
+    )
+    width = 12 * ((before + len(nights) + 6) // 7)
+    opening = f'<svg class="calendar" viewBox="0 0 {width} 84" width="{width}" height="84" aria-hidden="true">'
+    return Markup(f"{opening}{cells}</svg>")  # noqa: S704 - dates and words of our own

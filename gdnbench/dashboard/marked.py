@@ -44,8 +44,12 @@ class Marked:
         return words.size(self.shift)
 
     @property
+    def is_exact(self) -> bool:
+        return self.of.assumption == "exact"
+
+    @property
     def how_sure(self) -> str:
-        return words.how_sure(self.shift, self.of.assumption == "exact")
+        return words.how_sure(self.shift, self.is_exact)
 
     @property
     def levels(self) -> str:
@@ -102,9 +106,10 @@ def _marked(site: SiteData, shift: Shift) -> Marked:
     night = night_of(shift.since)
     after = site.number.get(shift.first_after)
     runs = site.column(one, "run").tolist()
+    way = "worse" if shift.worse else "better"
     at = len(runs) - runs.index(after) if after in runs else None
     last = site.nights.dates[-1] if site.nights.dates else None
-    return Marked(shift, one, words.night(night), night == last, sparkline(site.column(one, "value"), at))
+    return Marked(shift, one, words.night(night), night == last, sparkline(site.column(one, "value"), at, way))
 
 
 def _rank(one: Marked) -> tuple[Any, ...]:

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from datetime import date
 from typing import Any
 
 from gdnbench.dashboard import words
 from gdnbench.dashboard.data import SiteData
-from gdnbench.dashboard.drawing import strip
+from gdnbench.dashboard.drawing import calendar
 from gdnbench.dashboard.marked import Shifts
 from gdnbench.dashboard.pages import Pages
 
-MOST_SHIFTS, MOST_STALE, NIGHTS_SHOWN = 30, 10, 90
+MOST_SHIFTS, MOST_STALE, NIGHTS_SHOWN = 30, 10, 120
 
 
 def write_overview(pages: Pages, site: SiteData, shifts: Shifts) -> None:
@@ -25,7 +26,7 @@ def write_overview(pages: Pages, site: SiteData, shifts: Shifts) -> None:
         shifts=opened[:MOST_SHIFTS],
         more_shifts=max(len(opened) - MOST_SHIFTS, 0),
         settled=len(shifts.all) - len(opened),
-        strip=strip(nights_of(site)[-NIGHTS_SHOWN:]),
+        calendar=calendar(nights_of(site)[-NIGHTS_SHOWN:]),
         shown_nights=min(NIGHTS_SHOWN, len(site.nights.dates)),
         last_runs=last_runs(site),
         stale=[(one, words.night(site.nights.dates[night]), len(site.nights.dates) - 1 - night) for one, night in stale[:MOST_STALE]],
@@ -39,9 +40,9 @@ def headline(site: SiteData, shifts: Shifts) -> str:
     if not site.runs:
         return "nothing was measured yet"
     fresh = [one for one in shifts.open if one.is_last]
-    said = f"{_many(len(shifts.open), 'open shift')}: {_ways(shifts.open)}" if shifts.open else "no open shift"
+    said = f"{_many(len(shifts.open), 'open shift')} in all, {_ways(shifts.open)}" if shifts.open else "no open shift"
     if fresh:
-        return f"{_many(len(fresh), 'shift')} since the last night ({_ways(fresh)}); {said}"
+        return f"{_many(len(fresh), 'shift')} in the last night, {_ways(fresh)}; {said}"
     return f"nothing shifted in the last night; {said}"
 
 
@@ -54,12 +55,12 @@ def _many(count: int, what: str) -> str:
     return f"{count:,} {what}{'' if count == 1 else 's'}"
 
 
-def nights_of(site: SiteData) -> list[tuple[str, str]]:
-    """Of each night whether it was measured, and its date."""
+def nights_of(site: SiteData) -> list[tuple[date, str]]:
+    """Each night, and whether it was measured."""
     spoilt = {site.nights.of_run[number] for number, run in enumerate(site.runs) if run.verdict == "invalid"}
     return [
-        ("missing" if not runs else "invalid" if number in spoilt else "measured", words.night(date))
-        for number, (date, runs) in enumerate(zip(site.nights.dates, site.nights.runs, strict=True))
+        (night, "missing" if not runs else "invalid" if number in spoilt else "measured")
+        for number, (night, runs) in enumerate(zip(site.nights.dates, site.nights.runs, strict=True))
     ]
 
 

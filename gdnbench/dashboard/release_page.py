@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from gdnbench.dashboard import words
@@ -17,19 +18,30 @@ def write_releases(pages: Pages, releases: ReleaseHistory | None, runs: frozense
     Args:
         runs: names of the runs that have a page.
     """
+    found = [] if releases is None else [
+        _load(one, f"load-{number}", releases.releases, runs) for number, one in enumerate(releases.loads, 1)
+    ]
+    steps = [(load, row["step"]) for load in found for row in load["rows"] if row["step"] is not None]
     pages.write(
         "releases.html",
         "releases",
         history=releases,
-        loads=[] if releases is None else [_load(one, releases.releases, runs) for one in releases.loads],
+        loads=found,
+        largest=sorted((one for one in steps if one[1]["step"].is_shift), key=lambda one: -_size(one[1]["step"])),
         plot=None if releases is None else _plot(releases),
     )
 
 
-def _load(load: ReleaseLoad, releases: tuple[str, ...], runs: frozenset[str]) -> dict[str, Any]:
+def _size(step: ReleaseStep) -> float:
+    """How far a step is from no change, up and down alike."""
+    return abs(math.log(step.ratio)) if step.ratio else 0.0
+
+
+def _load(load: ReleaseLoad, anchor: str, releases: tuple[str, ...], runs: frozenset[str]) -> dict[str, Any]:
     levels, steps = load.levels(releases), {step.after: step for step in load.steps}
     return {
         "load": load,
+        "anchor": anchor,
         "rows": [
             {
                 "release": release,

@@ -6,7 +6,7 @@ import json
 
 from gdnbench.dashboard import words
 from gdnbench.dashboard.data import SiteData
-from gdnbench.dashboard.drawing import strip
+from gdnbench.dashboard.drawing import calendar
 from gdnbench.dashboard.overview import nights_of
 from gdnbench.dashboard.pages import Pages
 from gdnbench.history.reading import KeptRun
@@ -19,7 +19,7 @@ def write_runs(pages: Pages, site: SiteData) -> None:
         "runs.html",
         "runs",
         runs=list(zip(site.runs, dates, strict=True))[::-1],
-        strip=strip(nights_of(site)),
+        calendar=calendar(nights_of(site)),
         missing=[words.stretch(*one) for one in site.nights.missing[::-1]],
     )
     for run, date in zip(site.runs, dates, strict=True):

@@ -47,7 +47,7 @@ def amount(unit: str, number: float) -> str:
     if unit == "difference":
         return f"{100 * number:+.1f} points"
     shown = f"{number:,.0f}" if number == int(number) and abs(number) < 1e15 else figure(number)
-    return f"{shown} {unit}".rstrip()
+    return shown if unit == "count" else f"{shown} {unit}".rstrip()
 
 
 def ends(one: SeriesData, low: float, high: float) -> str:
@@ -72,7 +72,7 @@ def size(shift: Shift) -> str:
     """How large a shift is: in percent, else in its unit."""
     if shift.change is not None:
         return percent(1 + shift.change)
-    return f"{shift.after - shift.before:+g} {shift.unit}"
+    return f"{shift.after - shift.before:+g}" + ("" if shift.unit == "count" else f" {shift.unit}")
 
 
 def how_sure(shift: Shift, exact: bool) -> str:

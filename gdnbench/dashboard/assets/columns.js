@@ -23,7 +23,7 @@
     const size = Math.abs(number);
     const places = Number.isInteger(number) ? 0 : size >= 100 ? 1 : size >= 1 ? 2 : 3;
     const shown = number.toLocaleString("en", { minimumFractionDigits: places, maximumFractionDigits: places });
-    return `${shown} ${unit}`.trim();
+    return unit === "count" ? shown : `${shown} ${unit}`.trim();
   };
 
   // An element with text; texts never become HTML.

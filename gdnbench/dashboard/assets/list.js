@@ -59,7 +59,7 @@
     const row = (at) => {
       const line = made("tr");
       COLUMNS.forEach(([name, of], column) => {
-        const cell = made("td", column ? of(at) : "", { className: name === "last figure" ? "number" : column ? "" : "name" });
+        const cell = made("td", column ? of(at) : "", { className: name === "last figure" ? "number" : ["where", "setting", "series"].includes(name) ? "name" : "" });
         if (name === "state") cell.className = `state ${shift(at) || "unknown"}`;
         if (!column) cell.append(made("a", of(at), { href: `${place.dataset.root}series/${index.id[at]}.html` }));
         line.append(cell);

@@ -26,8 +26,8 @@
       font: { color: colour.ink, family: "system-ui, sans-serif", size: 12 }, hovermode: "closest",
       hoverlabel: { bgcolor: colour.ground, bordercolor: colour.faint, font: { color: colour.ink } },
       legend: { orientation: "h", y: -0.18 }, xaxis: { ...axis, type: "category" },
-      yaxis: { ...axis, type: "log", title: { text: `× ${releases[0]}` }, dtick: Math.log10(2), tickformat: ".2~f" },
-    }, { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] });
+      yaxis: { ...axis, type: "log", title: { text: `× ${releases[0]}` }, tickvals: [0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 20, 50], tickformat: ".2~f" },
+    }, { responsive: true, displaylogo: false, displayModeBar: place.clientWidth > 600, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] });
   };
   draw();
   addEventListener("themed", draw);

@@ -58,11 +58,11 @@
   };
 
   const plain = (text) => String(text).replace(/[<>&]/g, (sign) => ({ "<": "&lt;", ">": "&gt;", "&": "&amp;" })[sign]);
-  const GAP = 0.06, BESIDE = 70, MAIN = 380;
+  const GAP = 34, BESIDE = 64, MAIN = 380;
 
   const draw = () => {
     const colour = gdnbench.colours();
-    const height = MAIN + BESIDE * others.length + 60, share = MAIN / height;
+    const beneath = others.length ? BESIDE * others.length + GAP : 0, inner = MAIN + beneath, height = inner + 68, floor = beneath / inner;
     const [x, y, low, high] = broken(own, own.value, own.low, own.high);
     const band = bands(x, low, high), valid = [], invalid = [];
     for (let at = 0; at < own.points; at++) (own.invalid[at] === undefined ? valid : invalid).push(at);
@@ -85,13 +85,13 @@
       const since = number ? runs.position[drawn[number - 1].run] : runs.position[own.run[0]];
       const line = { color: shift.worse ? colour.worse : colour.better, width: 2 };
       const level = (from, to, height) => ({ type: "line", x0: from, x1: to, y0: height, y1: height, line: { ...line, width: 1.5 } });
-      shapes.push({ type: "line", x0: at, x1: at, y0: 1 - share + GAP, y1: 1, yref: "paper", line: { ...line, dash: "dash" } });
+      shapes.push({ type: "line", x0: at, x1: at, y0: floor, y1: 1, yref: "paper", line: { ...line, dash: "dash" } });
       shapes.push(level(since, at, shift.before), level(at, until, shift.after));
       annotations.push(label({ x: at, y: 1, xanchor: "right", yanchor: "bottom", text: `${plain(shift.size)} ${plain(shift.state)}`, font: { size: 12, color: line.color } }));
     });
     for (const [at, text] of releases()) {
       shapes.push({ type: "line", x0: at, x1: at, y0: 0, y1: 1, yref: "paper", line: { color: colour.faint, width: 1, dash: "dot" } });
-      annotations.push(label({ x: at, y: 1 - share + GAP, xanchor: "left", yanchor: "bottom", textangle: -90, text: plain(text), font: { size: 11, color: colour.faint } }));
+      annotations.push(label({ x: at, y: floor, xanchor: "left", yanchor: "bottom", textangle: -90, text: plain(text), font: { size: 11, color: colour.faint } }));
     }
     const axis = { gridcolor: colour.line, zerolinecolor: colour.line, linecolor: colour.faint, tickcolor: colour.faint };
     const layout = {
@@ -99,16 +99,17 @@
       font: { color: colour.ink, family: "system-ui, sans-serif", size: 12 }, showlegend: false, hovermode: "closest", shapes, annotations,
       hoverlabel: { bgcolor: colour.ground, bordercolor: colour.faint, font: { color: colour.ink } },
       xaxis: { ...axis, type: "date", anchor: others.length ? `y${others.length + 1}` : "y" },
-      yaxis: { ...axis, domain: [others.length ? 1 - share + GAP : 0, 1], title: { text: plain(own.unit === "ratio" ? "ratio" : own.unit) }, rangemode: own.exact ? "tozero" : "normal" },
+      yaxis: { ...axis, domain: [floor, 1], title: { text: plain(own.unit === "ratio" ? "ratio" : own.unit) }, rangemode: own.exact ? "tozero" : "normal" },
     };
     others.forEach((one, number) => {
-      const name = `y${number + 2}`, top = 1 - share, tall = top / others.length, from = top - tall * (number + 1);
-      layout[`yaxis${number + 2}`] = { ...axis, domain: [from + 0.008, from + tall - 0.022], nticks: 3, tickformat: "~s", rangemode: "normal" };
+      const name = `y${number + 2}`, from = (BESIDE * (others.length - 1 - number)) / inner, to = from + (BESIDE - 22) / inner;
+      const least = one.value.reduce((a, b) => Math.min(a, b), Infinity), most = one.value.reduce((a, b) => Math.max(a, b), -Infinity), room = (most - least || 1) / 5;
+      layout[`yaxis${number + 2}`] = { ...axis, domain: [from, to], tickvals: [...new Set([least, most])], tickformat: ",", range: [least - room, most + room], fixedrange: true };
       const [across, up] = broken(one, one.value);
       traces.push({ x: across, y: up, yaxis: name, mode: "lines+markers", line: { shape: "hv", width: 1.5, color: colour.ink }, marker: { size: 3 }, name: one.metric, hovertemplate: `${plain(one.metric)} %{y:,}<extra></extra>` });
-      annotations.push(label({ x: 0, xref: "paper", xanchor: "left", y: from + tall - 0.022, yanchor: "bottom", text: plain(one.metric), font: { size: 11, color: colour.faint } }));
+      annotations.push(label({ x: 0, xref: "paper", xanchor: "left", y: to, yanchor: "bottom", text: plain(one.metric), font: { size: 11, color: colour.faint } }));
     });
-    Plotly.react(place, traces, layout, { responsive: true, displaylogo: false, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"], toImageButtonOptions: { filename: id } });
+    Plotly.react(place, traces, layout, { responsive: true, displaylogo: false, displayModeBar: place.clientWidth > 600, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"], toImageButtonOptions: { filename: id } });
   };
 
   const table = (details) => {
