@@ -44,7 +44,7 @@
     const label = made("label", "Words ", { htmlFor: box.id });
     const count = made("span", "", { role: "status" });
     count.setAttribute("aria-live", "polite");
-    const head = made("tr"), body = made("tbody"), table = made("table"), more = made("button", "", { type: "button" });
+    const head = made("tr"), body = made("tbody"), table = made("table", "", { className: "stack" }), more = made("button", "", { type: "button" });
     const scroll = made("div", "", { className: "scroll", tabIndex: 0 });
     scroll.setAttribute("role", "region");
     scroll.setAttribute("aria-label", "Series");
@@ -60,6 +60,7 @@
       const line = made("tr");
       COLUMNS.forEach(([name, of], column) => {
         const cell = made("td", column ? of(at) : "", { className: name === "last figure" ? "number" : ["where", "setting", "series"].includes(name) ? "name" : "" });
+        cell.dataset.name = name;
         if (name === "state") cell.className = `state ${shift(at) || "unknown"}`;
         if (!column) cell.append(made("a", of(at), { href: `${place.dataset.root}series/${index.id[at]}.html` }));
         line.append(cell);
@@ -80,7 +81,7 @@
     };
 
     COLUMNS.forEach(([name], column) => {
-      const cell = made("th", "", { scope: "col" }), button = made("button", name, { type: "button" });
+      const cell = made("th", "", { scope: "col", className: name === "last figure" ? "number" : "" }), button = made("button", name, { type: "button" });
       button.addEventListener("click", () => {
         [order, down] = [column, order === column && !down];
         update();
