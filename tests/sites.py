@@ -13,7 +13,7 @@ from gdnbench.dashboard.gather import gather
 from gdnbench.values.releases import ReleaseHistory, ReleaseLoad, ReleaseStep
 from gdnbench.values.runs import Machine, Source
 from gdnbench.values.series import Series
-from gdnbench.values.shifts import Blame, Changed, Shift
+from gdnbench.values.shifts import Blame, Changed, Shift, Suspect
 from gdnbench.values.verdicts import Verdict
 from kept import MACHINE, history, point, run
 
@@ -109,6 +109,11 @@ def shifts(data: SiteData) -> list[Shift]:
     ]
 
 
+def suspects() -> list[Suspect]:
+    """The ratio on the CPU."""
+    return [Suspect(step_series(MACHINE, against="pr51913.before"), "a run", 0.031, 2.9, 4.8, 1)]
+
+
 RELEASES = tuple(f"0.{minor}.0" for minor in range(28, 33))
 
 
@@ -135,5 +140,5 @@ def make(place: Path, out: Path, asv: bool = False) -> SiteData:
     """Keep the runs, and build the site."""
     keep(place)
     data = site(place)
-    build(out, data, shifts(data), releases(data), asv)
+    build(out, data, shifts(data), suspects(), releases(data), asv)
     return data

@@ -34,6 +34,6 @@ def dashboard(
     if not as_json:
         tell_skipped(listing, tables.skipped)
     site = gather(listing, tables, datetime.now(UTC))
-    build(out, site, (), None, asv)
+    build(out, site, (), asv=asv)
     found = {"site": str(out / "index.html"), "runs": len(site.runs), "series": len(site.series), "points": len(site.points)}
     print(json.dumps(found) if as_json else f"{found['site']}: {len(site.points):,} points of {len(site.series):,} series")

@@ -19,7 +19,7 @@ from gdnbench.dashboard.series_pages import write_series
 from gdnbench.oracle.cache import ASIDE
 from gdnbench.values.errors import EnvironmentMissing, UserError
 from gdnbench.values.releases import ReleaseHistory
-from gdnbench.values.shifts import Shift
+from gdnbench.values.shifts import Shift, Suspect
 
 MARK = "gdnbench-dashboard.txt"
 """The file by which a folder is known as a site of ours, which a new one may replace."""
@@ -41,6 +41,7 @@ def build(
     out: Path,
     site: SiteData,
     shifts: Iterable[Shift],
+    suspects: Iterable[Suspect] = (),
     releases: ReleaseHistory | None = None,
     asv: bool = False,
 ) -> None:
@@ -58,7 +59,7 @@ def build(
         out.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=ASIDE, dir=out.parent))
         try:
-            _write(made, site, shifts, releases, asv)
+            _write(made, site, Shifts(site, shifts, suspects), releases, asv)
             made.chmod(0o755)
             _replace(made, out)
         finally:
@@ -67,10 +68,7 @@ def build(
         raise EnvironmentMissing(f"cannot write {out} ({error.strerror or error})") from None
 
 
-def _write(
-    folder: Path, site: SiteData, found: Iterable[Shift], releases: ReleaseHistory | None, asv: bool
-) -> None:
-    shifts = Shifts(site, found)
+def _write(folder: Path, site: SiteData, shifts: Shifts, releases: ReleaseHistory | None, asv: bool) -> None:
     pages = Pages(folder, {"site": site, "asv": AsvSite(site) if asv else None})
     pages.assets()
     write_overview(pages, site, shifts)

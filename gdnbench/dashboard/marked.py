@@ -13,7 +13,7 @@ from gdnbench.dashboard import words
 from gdnbench.dashboard.data import SeriesData, SiteData
 from gdnbench.dashboard.drawing import sparkline
 from gdnbench.dashboard.nights import night_of
-from gdnbench.values.shifts import Shift
+from gdnbench.values.shifts import Shift, Suspect
 
 OPEN = ("new", "confirmed")
 """States of shifts that nobody has dealt with."""
@@ -82,11 +82,13 @@ class Shifts:
 
     Args:
         found: in any order; those of series that the site does not have are left out.
+        suspects: series that may have shifted in their last night, the most suspect first.
     """
 
-    def __init__(self, site: SiteData, found: Iterable[Shift]) -> None:
+    def __init__(self, site: SiteData, found: Iterable[Shift], suspects: Iterable[Suspect] = ()) -> None:
         known = [_marked(site, shift) for shift in found if shift.series.id in site.by_id]
         self.all: Sequence[Marked] = sorted(known, key=_rank)
+        self.suspects = [(site.by_id[one.series.id], one) for one in suspects if one.series.id in site.by_id]
         self.of_series: dict[str, list[Marked]] = defaultdict(list)
         for one in self.all:
             self.of_series[one.of.id].append(one)

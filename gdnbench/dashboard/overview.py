@@ -11,7 +11,7 @@ from gdnbench.dashboard.drawing import calendar
 from gdnbench.dashboard.marked import Shifts
 from gdnbench.dashboard.pages import Pages
 
-MOST_SHIFTS, MOST_STALE, NIGHTS_SHOWN = 30, 10, 120
+MOST_SHIFTS, MOST_LISTED, NIGHTS_SHOWN = 30, 10, 120
 
 
 def write_overview(pages: Pages, site: SiteData, shifts: Shifts) -> None:
@@ -25,11 +25,13 @@ def write_overview(pages: Pages, site: SiteData, shifts: Shifts) -> None:
         headline=headline(site, shifts),
         shifts=opened[:MOST_SHIFTS],
         more_shifts=max(len(opened) - MOST_SHIFTS, 0),
+        suspects=shifts.suspects[:MOST_LISTED],
+        all_suspects=len(shifts.suspects),
         settled=len(shifts.all) - len(opened),
         calendar=calendar(nights_of(site)[-NIGHTS_SHOWN:]),
         shown_nights=min(NIGHTS_SHOWN, len(site.nights.dates)),
         last_runs=last_runs(site),
-        stale=[(one, words.night(site.nights.dates[night]), len(site.nights.dates) - 1 - night) for one, night in stale[:MOST_STALE]],
+        stale=[(one, words.night(site.nights.dates[night]), len(site.nights.dates) - 1 - night) for one, night in stale[:MOST_LISTED]],
         all_stale=len(stale),
     )
     pages.write("shifts.html", "shifts", shifts=shifts.all, opened=len(opened))

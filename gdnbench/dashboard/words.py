@@ -9,7 +9,7 @@ from gdnbench.dashboard.data import SeriesData
 from gdnbench.report.numbers import figure, percent
 from gdnbench.values.metrics import METRICS
 from gdnbench.values.series import Series
-from gdnbench.values.shifts import Shift
+from gdnbench.values.shifts import Shift, Suspect
 
 NOTHING = "–"
 
@@ -22,9 +22,14 @@ def title(series: Series) -> str:
 
 def place(series: Series) -> str:
     """Where and in which setting it is measured, in a line."""
-    device = series.hardware or {"traced": "traced accelerator"}.get(series.device, series.device)
+    device = hardware(series)
     machine = "" if series.machine in ("", "any") else f"machine {series.machine}"
     return ", ".join(part for part in (series.part, device, machine, series.setting) if part)
+
+
+def hardware(series: Series) -> str:
+    """The name of what it is measured on."""
+    return series.hardware or {"traced": "traced accelerator", "": "unknown device"}.get(series.device, series.device)
 
 
 def metric(series: Series) -> str:
@@ -73,6 +78,12 @@ def size(shift: Shift) -> str:
     if shift.change is not None:
         return percent(1 + shift.change)
     return f"{shift.after - shift.before:+g}" + ("" if shift.unit == "count" else f" {shift.unit}")
+
+
+def suspicion(one: SeriesData, suspect: Suspect) -> str:
+    """By how much, and how near to a shift, a suspect series is off."""
+    size = amount(one.unit, suspect.change) if one.unit == "difference" else percent(1 + suspect.change)
+    return f"{size}, {suspect.distance:.1f} standard errors where {suspect.limit:.1f} make a shift"
 
 
 def how_sure(shift: Shift, exact: bool) -> str:

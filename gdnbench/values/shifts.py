@@ -13,8 +13,8 @@ from gdnbench.values.series import KEY, Series
 from gdnbench.values.verdicts import Json, finite
 
 ShiftState = Literal["new", "confirmed", "acknowledged", "resolved"]
-"""`new`: found, and not yet measured again; `confirmed`: reruns or later nights say the same; `acknowledged`: somebody
-said why it is so, and the new level is the baseline; `resolved`: the level is back where it was."""
+"""`new`: found on the newest night; `confirmed`: a later night says the same; `acknowledged`: somebody said why it is
+so; `resolved`: the level is back where it was, or beyond."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,11 +34,11 @@ class Blame:
     """Between what a shift happened.
 
     Attributes:
-        runs: names, from the last run at the level before to the first at the level after; those between are of other
-            measurements or invalid.
-        commits: of ours, oldest first: that of the last run before, those between where they are known, and that of
-            the first run after; one where both runs are of the same.
-        libraries: whose version differs between the two runs.
+        runs: names of the nights of this series, from the last that is surely at the level before to the first that is
+            surely at the level after.
+        commits: of ours, oldest first: that of the first of these runs, those between where they are known, and that of
+            the last; one where both are of the same.
+        libraries: whose version differs between the first and the last of these runs.
         machine: facts of the machine and of the code that differ between them.
     """
 
@@ -119,6 +119,38 @@ class Shift:
             "reason": self.reason,
             "reruns": self.reruns,
             "blame": self.blame.to_json(),
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Suspect:
+    """A series whose newest night may be the first after a shift: reruns of that night would tell.
+
+    Attributes:
+        series: its key.
+        night: name of the run that raised suspicion, the one that is to be measured again.
+        change: against the nights before, as a fraction; of differences, in their unit.
+        distance: the same in standard errors.
+        limit: the distance from which on it is a shift.
+        reruns: of that night that are there already.
+    """
+
+    series: Series
+    night: str
+    change: float
+    distance: float
+    limit: float
+    reruns: int
+
+    def to_json(self) -> Json:
+        return {
+            "series": self.series.id,
+            **{name: getattr(self.series, name) for name in KEY},
+            "night": self.night,
+            "change": finite(self.change),
+            "distance": finite(self.distance),
+            "limit": finite(self.limit),
+            "reruns": self.reruns,
         }
 
 

@@ -68,7 +68,7 @@ def test_texts_of_others_stay_texts(made) -> None:
         if path.parent.name != "assets":
             text = path.read_text("utf-8")
             assert "<script>alert" not in text and "<img src=x" not in text and "<b>1" not in text
-            assert not re.search("[\u2028\u2029]", text)
+            assert path.suffix == ".html" or not re.search("[\u2028\u2029]", text)
 
 
 @pytest.mark.parametrize("text", [sites.HOSTILE, "\u2028\u2029", "<!--<script>", "]]>", "\\", "\x7f\x00", "'\"`${1}"])

@@ -38,5 +38,13 @@
     const of = (name) => style.getPropertyValue(`--${name}`).trim();
     return Object.fromEntries(["ink", "ground", "line", "faint", "link", "better", "worse", "unsure"].map((name) => [name, of(name)]));
   };
+  // plotly reads a few tags in texts: these signs are none of them.
+  gdnbench.plain = (text) => String(text).replace(/[<>&]/g, (sign) => ({ "<": "&lt;", ">": "&gt;", "&": "&amp;" })[sign]);
+
+  gdnbench.configured = (place) => ({
+    responsive: true, displaylogo: false, displayModeBar: place.clientWidth > 600,
+    modeBarButtons: [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],
+  });
+
   gdnbench.verdicts = ["", "improved", "regressed", "same", "unknown", "invalid"];
 })();

@@ -2,8 +2,7 @@
 "use strict";
 (() => {
   const { releases, loads } = JSON.parse(document.getElementById("drawn").textContent);
-  const place = document.getElementById("plot");
-  const plain = (text) => String(text).replace(/[<>&]/g, (sign) => ({ "<": "&lt;", ">": "&gt;", "&": "&amp;" })[sign]);
+  const { plain } = gdnbench, place = document.getElementById("plot");
   const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "star", "hexagon"];
   const draw = () => {
     const colour = gdnbench.colours(), tones = [colour.link, colour.worse, colour.better, colour.unsure, colour.ink, colour.faint];
@@ -27,7 +26,7 @@
       hoverlabel: { bgcolor: colour.ground, bordercolor: colour.faint, font: { color: colour.ink } },
       legend: { orientation: "h", y: -0.18 }, xaxis: { ...axis, type: "category" },
       yaxis: { ...axis, type: "log", title: { text: `× ${releases[0]}` }, tickvals: [0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 20, 50], tickformat: ".2~f" },
-    }, { responsive: true, displaylogo: false, displayModeBar: place.clientWidth > 600, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"] });
+    }, gdnbench.configured(place));
   };
   draw();
   addEventListener("themed", draw);

@@ -2,7 +2,7 @@
 "use strict";
 (() => {
   const { id, beside, shifts } = JSON.parse(document.getElementById("drawn").textContent);
-  const runs = gdnbench.runs, place = document.getElementById("plot"), DAY = 86400e3;
+  const { runs, plain } = gdnbench, place = document.getElementById("plot"), DAY = 86400e3;
 
   const read = (data) => {
     const length = data.points, column = (name) => gdnbench.column(data[name], length);
@@ -57,7 +57,6 @@
     return found;
   };
 
-  const plain = (text) => String(text).replace(/[<>&]/g, (sign) => ({ "<": "&lt;", ">": "&gt;", "&": "&amp;" })[sign]);
   const GAP = 34, BESIDE = 64, MAIN = 380;
 
   const draw = () => {
@@ -101,6 +100,8 @@
       xaxis: { ...axis, type: "date", anchor: others.length ? `y${others.length + 1}` : "y" },
       yaxis: { ...axis, domain: [floor, 1], title: { text: plain(own.unit === "ratio" ? "ratio" : own.unit) }, rangemode: own.exact ? "tozero" : "normal" },
     };
+    const first = runs.position[own.run[0]];
+    if (end - first < DAY) layout.xaxis.range = [first - 2 * DAY, end + 2 * DAY];
     others.forEach((one, number) => {
       const name = `y${number + 2}`, from = (BESIDE * (others.length - 1 - number)) / inner, to = from + (BESIDE - 22) / inner;
       const least = one.value.reduce((a, b) => Math.min(a, b), Infinity), most = one.value.reduce((a, b) => Math.max(a, b), -Infinity), room = (most - least || 1) / 5;
@@ -109,7 +110,7 @@
       traces.push({ x: across, y: up, yaxis: name, mode: "lines+markers", line: { shape: "hv", width: 1.5, color: colour.ink }, marker: { size: 3 }, name: one.metric, hovertemplate: `${plain(one.metric)} %{y:,}<extra></extra>` });
       annotations.push(label({ x: 0, xref: "paper", xanchor: "left", y: to, yanchor: "bottom", text: plain(one.metric), font: { size: 11, color: colour.faint } }));
     });
-    Plotly.react(place, traces, layout, { responsive: true, displaylogo: false, displayModeBar: place.clientWidth > 600, modeBarButtonsToRemove: ["select2d", "lasso2d", "autoScale2d"], toImageButtonOptions: { filename: id } });
+    Plotly.react(place, traces, layout, gdnbench.configured(place));
   };
 
   const table = (details) => {
