@@ -25,6 +25,7 @@ class Pages:
 
     def __init__(self, folder: Path, everywhere: Mapping[str, Any]) -> None:
         self.folder = folder
+        self._made = {folder}
         self._environment = Environment(
             loader=PackageLoader("gdnbench.dashboard"),
             autoescape=True,
@@ -46,8 +47,10 @@ class Pages:
     def put(self, path: str, content: str) -> None:
         """A file with this text."""
         target = self.folder / path
-        target.parent.mkdir(exist_ok=True)
-        target.write_text(content, "utf-8", newline="\n")
+        if target.parent not in self._made:
+            target.parent.mkdir()
+            self._made.add(target.parent)
+        target.write_bytes(content.encode("utf-8"))
 
     def assets(self) -> None:
         """What all pages share: style, scripts, and plotly's library, whole and once."""

@@ -1,4 +1,4 @@
-"""A page for each series with a data file beside it, and the list of all series that can be searched."""
+"""A page for each series with its points inside, and the list of all series that can be searched."""
 
 from __future__ import annotations
 
@@ -21,14 +21,15 @@ _COUNTS = {metric.tag: rank for rank, metric in enumerate(COST_METRICS)}
 
 
 def write_series(pages: Pages, site: SiteData, shifts: Shifts) -> None:
-    """Every page and data file of a series, the list of them, and the runs that they stand at."""
+    """Every page of a series, the list of them, and the runs that they stand at."""
     pages.put("data/runs.js", script("runs", _runs(site)))
     pages.put("data/index.js", script("index", index(site, shifts)))
     pages.write("series.html", "list")
     near = _Near(site.series)
     stale = np.array([site.is_stale(int(night)) for night in site.last_night], dtype=bool)
+    counted = {one.id: columns(site, one) for one in site.series if _is_count(one)}
     for one, is_stale in zip(site.series, stale.tolist(), strict=True):
-        pages.put(f"series/{one.id}.js", script(one.id, columns(site, one)))
+        counts, related = near.counts(one), near.related(one)
         pages.write(
             f"series/{one.id}.html",
             "series",
@@ -36,20 +37,24 @@ def write_series(pages: Pages, site: SiteData, shifts: Shifts) -> None:
             last=_last(site, one),
             is_stale=is_stale,
             shifts=shifts.of_series[one.id],
-            drawn=[shift.for_plot(site) for shift in shifts.of_series[one.id]],
-            counts=near.counts(one),
-            related=(related := near.related(one))[:MOST_RELATED],
+            drawn={
+                "id": one.id,
+                "own": columns(site, one),
+                "beside": [counted[count.id] for count in counts],
+                "shifts": [shift.for_plot(site) for shift in shifts.of_series[one.id]],
+            },
+            counts=counts,
+            related=related[:MOST_RELATED],
             more=max(len(related) - MOST_RELATED, 0),
         )
 
 
 def columns(site: SiteData, one: SeriesData) -> dict[str, Any]:
-    """The points of a series as its data file has them: values whole, ends of intervals in single precision."""
+    """The points of a series as its page has them: values whole, ends of intervals in single precision."""
     runs = site.column(one, "run")
     values, low, high = (site.column(one, name) for name in ("value", "low", "high"))
     narrow = one.assumption == "sampled"
     return {
-        "title": words.title(one.series),
         "metric": one.series.metric,
         "unit": one.unit,
         "exact": not narrow,
@@ -125,6 +130,10 @@ def _last(site: SiteData, one: SeriesData) -> dict[str, Any]:
     }
 
 
+def _is_count(one: SeriesData) -> bool:
+    return one.series.metric in _COUNTS and one.assumption == "exact" and not one.series.against
+
+
 class _Near:
     """Finds series that belong to the same step or load."""
 
@@ -140,7 +149,7 @@ class _Near:
         found = [
             other
             for other in self.related(one)
-            if other.series.metric in _COUNTS and not other.series.against and other.series.part == one.series.part
+            if _is_count(other) and other.series.part == one.series.part
         ]
         return sorted(found, key=lambda other: _COUNTS[other.series.metric])
 

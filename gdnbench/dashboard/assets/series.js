@@ -1,16 +1,15 @@
 // The plot and the table of one series, with exact costs of the same step below.
 "use strict";
 (() => {
-  const { id, beside, shifts } = JSON.parse(document.getElementById("drawn").textContent);
+  const { id, own: points, beside, shifts } = JSON.parse(document.getElementById("drawn").textContent);
   const { runs, plain } = gdnbench, place = document.getElementById("plot"), DAY = 86400e3;
 
   const read = (data) => {
     const length = data.points, column = (name) => gdnbench.column(data[name], length);
     return { ...data, run: column("run"), value: column("value"), low: column("low"), high: column("high"), launches: column("launches"), verdict: column("verdict") };
   };
-  const own = read(gdnbench[id]);
-  const others = beside.map((one) => read(gdnbench[one]));
-  const times = (one) => Array.from(one.run, (run) => runs.position[run]);
+  const own = read(points);
+  const others = beside.map(read);
   const version = (name, run) => gdnbench.worded(runs[name], run);
   const interval = (at) => (Number.isFinite(own.low[at]) ? `${gdnbench.amount(own.unit, own.low[at])} to ${gdnbench.amount(own.unit, own.high[at])}` : own.exact ? "exact" : "–");
   const said = (at) => own.invalid[at] ?? gdnbench.verdicts[own.verdict[at]];
