@@ -22,7 +22,7 @@ FIRST = datetime(2026, 11, 1, 2, tzinfo=UTC)
 MADE = datetime(2026, 11, 12, 8, tzinfo=UTC)
 GPU = Machine("gpu-1", "cuda", "A Xeon", "NVIDIA H200", 16, "Linux", {"torch": "2.13.0", "vllm": "0.31.0"})
 MISSING, SILENT, SPOILT, SHIFTED = 4, 9, 6, 8
-"""By number of the night: without any run; from which the GPU has none; with an invalid figure; from which on a shift."""
+"""By number of the night: without any run; from which the GPU has none; with an invalid figure; the first shifted."""
 
 LOAD = "16q1s1k"
 COUNTS = {"syncs": 0.0, "device_ops": 8.0, "alloc_bytes": 4096.0}
@@ -75,7 +75,9 @@ def keep(place: Path) -> None:
         ]  # fmt: skip
         counts = [replace(one, interval=(one.value, one.value)) for one in counts]
         opened.record(run(f"cost {night}", *counts, kind="cost", started=started, source=source))
-    hostile = point(3.5, series=step_series(MACHINE, HOSTILE, load="q<b>1"), interval=(3.0, 4.0), invalid=f"{HOSTILE}\u2028\u2029")
+    hostile = point(
+        3.5, series=step_series(MACHINE, HOSTILE, load="q<b>1"), interval=(3.0, 4.0), invalid=f"{HOSTILE}\u2028\u2029"
+    )
     opened.record(run("hostile", hostile, started=started, model=HOSTILE, variants={"measured": HOSTILE}))
 
 
@@ -91,7 +93,9 @@ def shifts(data: SiteData) -> list[Shift]:
 
     def shift(series: Series, levels: tuple[float, float], state: str, reason: str = "") -> Shift:
         one = data.by_id[series.id]
-        after = next(run for run in data.column(one, "run") if data.runs[run].position >= FIRST + timedelta(days=SHIFTED))
+        after = next(
+            run for run in data.column(one, "run") if data.runs[run].position >= FIRST + timedelta(days=SHIFTED)
+        )
         before = [run for run in data.column(one, "run") if run < after][-1]
         exact = one.assumption == "exact"
         low, high = levels

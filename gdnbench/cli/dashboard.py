@@ -35,5 +35,12 @@ def dashboard(
         tell_skipped(listing, tables.skipped)
     site = gather(listing, tables, datetime.now(UTC))
     build(out, site, (), asv=asv)
-    found = {"site": str(out / "index.html"), "runs": len(site.runs), "series": len(site.series), "points": len(site.points)}
-    print(json.dumps(found) if as_json else f"{found['site']}: {len(site.points):,} points of {len(site.series):,} series")
+    found = {
+        "site": str(out / "index.html"),
+        "runs": len(site.runs),
+        "series": len(site.series),
+        "points": len(site.points),
+    }
+    print(
+        json.dumps(found) if as_json else f"{found['site']}: {len(site.points):,} points of {len(site.series):,} series"
+    )

@@ -24,6 +24,7 @@ from gdnbench.dashboard.data import SeriesData, SiteData
 from gdnbench.values.errors import EnvironmentMissing
 
 MACHINE = "history"
+PUBLISH = [sys.executable, "-m", "asv", "publish", "--no-pull", "--config", "asv.conf.json"]
 _UNSAFE = re.compile(r"[^A-Za-z0-9 .,@+:()_-]")
 """asv puts names into its pages as they are, so only these signs reach it."""
 
@@ -37,7 +38,9 @@ class AsvSite:
     @staticmethod
     def benchmark(one: SeriesData) -> str:
         """The name of the benchmark that a series is in."""
-        return re.sub(r"[^A-Za-z0-9_]", "_", one.series.metric) + "." + re.sub(r"\W", "_", one.series.statistic or "value")
+        return (
+            re.sub(r"[^A-Za-z0-9_]", "_", one.series.metric) + "." + re.sub(r"\W", "_", one.series.statistic or "value")
+        )
 
     @staticmethod
     def parameter(one: SeriesData) -> str:
@@ -61,8 +64,7 @@ class AsvSite:
         with tempfile.TemporaryDirectory() as name:
             made = Path(name)
             self.write_results(made)
-            asked = [sys.executable, "-m", "asv", "publish", "--no-pull", "--config", "asv.conf.json"]
-            done = subprocess.run(asked, cwd=made, capture_output=True, text=True, check=False)
+            done = subprocess.run(PUBLISH, cwd=made, capture_output=True, text=True, check=False)
             if done.returncode:
                 said = (done.stderr or done.stdout).strip().splitlines() or ["it says nothing"]
                 raise EnvironmentMissing(f"asv publish failed: {said[-1][:200]}")
@@ -145,15 +147,11 @@ class AsvSite:
         repository.mkdir(parents=True)
         stream = []
         for number, run in enumerate(self.site.runs, 1):
-            when = int(run.position.timestamp())
-            message = str(run.name).encode()
-            stream.append(
-                f"commit refs/heads/main\nmark :{number}\ncommitter gdnbench <> {when} +0000\ndata {len(message)}\n".encode()
-                + message
-                + b"\n"
-            )
+            head = f"commit refs/heads/main\nmark :{number}\n"
+            who = f"committer gdnbench <> {int(run.position.timestamp())} +0000\n"
+            stream.append(f"{head}{who}data {len(str(run.name))}\n{run.name}\n")
         _git(repository, "init", "--quiet", "--initial-branch=main")
-        _git(repository, "fast-import", "--quiet", given=b"".join(stream))
+        _git(repository, "fast-import", "--quiet", given="".join(stream).encode("ascii"))
         return _git(repository, "rev-list", "--reverse", "--first-parent", "main").decode().split()
 
 

@@ -69,7 +69,7 @@ def build(
 
 
 def _write(folder: Path, site: SiteData, shifts: Shifts, releases: ReleaseHistory | None, asv: bool) -> None:
-    pages = Pages(folder, {"site": site, "asv": AsvSite(site) if asv else None})
+    pages = Pages(folder, {"site": site, "asv": AsvSite(site) if asv and site.runs else None})
     pages.assets()
     write_overview(pages, site, shifts)
     write_series(pages, site, shifts)
@@ -77,7 +77,7 @@ def _write(folder: Path, site: SiteData, shifts: Shifts, releases: ReleaseHistor
     write_devices(pages, site, shifts)
     write_runs(pages, site)
     write_releases(pages, releases, frozenset(site.number))
-    if asv:
+    if asv and site.runs:
         AsvSite(site).publish(folder / "asv")
     pages.put(MARK, "a dashboard of gdnbench: a new one may replace this folder\n")
 

@@ -108,7 +108,10 @@ def _versions(site: SiteData, series: Sequence[SeriesData]) -> list[dict[str, st
         now = {"system": machine.system, **dict(sorted(machine.libraries.items()))}
         changed = {name: text for name, text in now.items() if text and known.get(name) != text}
         if changed:
-            words_of = [f"{name} {known[name]} → {text}" if name in known else f"{name} {text}" for name, text in changed.items()]
+            words_of = [
+                f"{name} {known[name]} → {text}" if name in known else f"{name} {text}"
+                for name, text in changed.items()
+            ]
             night = site.nights.dates[int(site.nights.of_run[number])]
             found.append({"night": words.night(night), "run": str(run.name), "what": ", ".join(words_of)})
         known |= changed

@@ -17,7 +17,9 @@ MOST_SHIFTS, MOST_LISTED, NIGHTS_SHOWN = 30, 10, 120
 def write_overview(pages: Pages, site: SiteData, shifts: Shifts) -> None:
     """The first page, and the page of all shifts."""
     opened = shifts.open
-    stale = [(one, int(night)) for one, night in zip(site.series, site.last_night, strict=True) if site.is_stale(int(night))]
+    stale = [
+        (one, int(night)) for one, night in zip(site.series, site.last_night, strict=True) if site.is_stale(int(night))
+    ]
     stale.sort(key=lambda found: found[1])
     pages.write(
         "index.html",
@@ -31,7 +33,10 @@ def write_overview(pages: Pages, site: SiteData, shifts: Shifts) -> None:
         calendar=calendar(nights_of(site)[-NIGHTS_SHOWN:]),
         shown_nights=min(NIGHTS_SHOWN, len(site.nights.dates)),
         last_runs=last_runs(site),
-        stale=[(one, words.night(site.nights.dates[night]), len(site.nights.dates) - 1 - night) for one, night in stale[:MOST_LISTED]],
+        stale=[
+            (one, words.night(site.nights.dates[night]), len(site.nights.dates) - 1 - night)
+            for one, night in stale[:MOST_LISTED]
+        ],
         all_stale=len(stale),
     )
     pages.write("shifts.html", "shifts", shifts=shifts.all, opened=len(opened))

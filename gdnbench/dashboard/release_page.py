@@ -18,9 +18,11 @@ def write_releases(pages: Pages, releases: ReleaseHistory | None, runs: frozense
     Args:
         runs: names of the runs that have a page.
     """
-    found = [] if releases is None else [
-        _load(one, f"load-{number}", releases.releases, runs) for number, one in enumerate(releases.loads, 1)
-    ]
+    found = (
+        []
+        if releases is None
+        else [_load(one, f"load-{number}", releases.releases, runs) for number, one in enumerate(releases.loads, 1)]
+    )
     steps = [(load, row["step"]) for load in found for row in load["rows"] if row["step"] is not None]
     pages.write(
         "releases.html",
@@ -85,9 +87,7 @@ def _plot(history: ReleaseHistory) -> dict[str, Any]:
                     step.after: [change(step.ratio), interval(step.interval), step.verdict.value, step.is_shift]
                     for step in load.steps
                 },
-                "counts": {
-                    tag: [load.counts[tag].get(release) for release in history.releases] for tag in _tags(load)
-                },
+                "counts": {tag: [load.counts[tag].get(release) for release in history.releases] for tag in _tags(load)},
             }
             for load in history.loads
         ],

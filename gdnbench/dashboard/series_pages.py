@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -91,9 +92,7 @@ def index(site: SiteData, shifts: Shifts) -> dict[str, Any]:
 
 def device_id(one: SeriesData) -> str:
     """What stands for the device and machine of a series in file names: the id of a key that has nothing else."""
-    from dataclasses import replace
-
-    return replace(one.series, **{name: "" for name in KEY[:-3]}).id
+    return replace(one.series, **dict.fromkeys(KEY[:-3], "")).id
 
 
 def _worded(texts: list[str]) -> dict[str, Any]:
@@ -146,11 +145,7 @@ class _Near:
         """The exact costs of the same step by the same builder."""
         if one.assumption == "exact":
             return []
-        found = [
-            other
-            for other in self.related(one)
-            if _is_count(other) and other.series.part == one.series.part
-        ]
+        found = [other for other in self.related(one) if _is_count(other) and other.series.part == one.series.part]
         return sorted(found, key=lambda other: _COUNTS[other.series.metric])
 
     def related(self, one: SeriesData) -> list[SeriesData]:

@@ -11,7 +11,7 @@ from gdnbench.values.metrics import METRICS
 from gdnbench.values.series import Series
 from gdnbench.values.shifts import Shift, Suspect
 
-NOTHING = "–"
+NOTHING = "n/a"
 
 
 def title(series: Series) -> str:
@@ -97,7 +97,9 @@ def how_sure(shift: Shift, exact: bool) -> str:
 def blamed(shift: Shift) -> str:
     """Between what it happened, in a line."""
     blame = shift.blame
-    parts = [f"{one.name} {one.before or NOTHING} → {one.after or NOTHING}" for one in (*blame.libraries, *blame.machine)]
+    parts = [
+        f"{one.name} {one.before or NOTHING} → {one.after or NOTHING}" for one in (*blame.libraries, *blame.machine)
+    ]
     commits = [commit[:10] for commit in blame.commits]
     if len(commits) > 1:
         parts.insert(0, f"commits {commits[0]}..{commits[-1]}")

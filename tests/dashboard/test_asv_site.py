@@ -27,7 +27,9 @@ def published(tmp_path_factory: pytest.TempPathFactory):
 
 def test_asv_shows_the_same_values(published) -> None:
     folder, data = published
-    graphs = {path.stem: json.loads(path.read_text()) for path in (folder / "asv" / "graphs").glob("**/machine-*/**/*.json")}
+    graphs = {
+        path.stem: json.loads(path.read_text()) for path in (folder / "asv" / "graphs").glob("**/machine-*/**/*.json")
+    }
     known = json.loads((folder / "asv" / "index.json").read_text())["benchmarks"]
     compared = 0
     for one in data.series:
@@ -50,7 +52,7 @@ def test_a_run_is_a_commit_at_its_position(published) -> None:
 
 
 def test_texts_of_others_reach_asv_harmless(published) -> None:
-    folder, data = published
+    _, data = published
     hostile = next(one for one in data.series if one.series.variant == sites.HOSTILE)
     assert not set("<>&\"'") & set(AsvSite(data).parameter(hostile))
     names = [AsvSite(data).parameter(one) for one in data.series]

@@ -12,7 +12,7 @@ import pytest
 import sites
 from gdnbench.cli import app, exits
 from gdnbench.dashboard import build as building
-from gdnbench.dashboard.build import build, check_place
+from gdnbench.dashboard.build import build
 from gdnbench.dashboard.gather import gather
 from gdnbench.values.errors import EnvironmentMissing, UserError
 from kept import history, point, run, series

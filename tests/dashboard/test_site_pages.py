@@ -11,9 +11,9 @@ import numpy as np
 import pytest
 
 import sites
-from page_text import Page
 from gdnbench.dashboard.inert import literal, packed, script
 from kept import MACHINE
+from page_text import Page
 
 GOLDENS = Path(__file__).parents[1] / "goldens" / "dashboard"
 OUTSIDE = "https://github.com/vllm-project/vllm/pull/"

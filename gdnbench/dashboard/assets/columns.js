@@ -16,7 +16,7 @@
 
   // As `gdnbench.dashboard.words.amount` has it.
   gdnbench.amount = (unit, number) => {
-    if (!Number.isFinite(number)) return "–";
+    if (!Number.isFinite(number)) return "n/a";
     const signed = (value) => `${value < 0 ? "-" : "+"}${Math.abs(value).toFixed(1)}`;
     if (unit === "ratio") return `${signed(Math.round((number - 1) * 1000) / 10 + 0)} %`;
     if (unit === "difference") return `${signed(100 * number)} points`;

@@ -13,7 +13,7 @@
         line: { color: tone, width: 1.6, dash: number < tones.length ? "solid" : "dash" },
         marker: { symbol: SYMBOLS[number % SYMBOLS.length], size: isShift.map((yes) => (yes ? 11 : 6)), color: tone, line: { width: isShift.map((yes) => (yes ? 2 : 0)), color: colour.ink } },
         text: releases.map((release, at) => {
-          const step = load.steps[release], level = load.levels[at] === null ? "–" : `× ${load.levels[at]?.toFixed(2)}`;
+          const step = load.steps[release], level = load.levels[at] === null ? "n/a" : `× ${load.levels[at]?.toFixed(2)}`;
           return [`${load.name}, ${release}: ${level}`, step && `step ${step[0]} (${step[1]}), ${step[2]}`].filter(Boolean).map(plain).join("<br>");
         }),
         hovertemplate: "%{text}<extra></extra>",

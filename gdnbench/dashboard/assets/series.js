@@ -11,7 +11,7 @@
   const own = read(points);
   const others = beside.map(read);
   const version = (name, run) => gdnbench.worded(runs[name], run);
-  const interval = (at) => (Number.isFinite(own.low[at]) ? `${gdnbench.amount(own.unit, own.low[at])} to ${gdnbench.amount(own.unit, own.high[at])}` : own.exact ? "exact" : "–");
+  const interval = (at) => (Number.isFinite(own.low[at]) ? `${gdnbench.amount(own.unit, own.low[at])} to ${gdnbench.amount(own.unit, own.high[at])}` : own.exact ? "exact" : "n/a");
   const said = (at) => own.invalid[at] ?? gdnbench.verdicts[own.verdict[at]];
 
   // Lines break where a night between has no point.
