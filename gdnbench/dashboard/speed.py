@@ -36,7 +36,7 @@ def main() -> None:
         history = asked.history.resolve() if asked.history else directory / "runs"
         if asked.history is None:
             opened = History(Place(str(history)))
-            for run in nights(asked.points, asked.runs, launches=1):
+            for run in nights(asked.points, asked.runs, samples=1):
                 opened.record(run)
         make = [sys.executable, "-m", "gdnbench", "dashboard", "--history", str(history), "--out", "site"]
         ours = _measured(make, directory)

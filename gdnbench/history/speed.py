@@ -27,13 +27,13 @@ ONE = "SELECT position, value, ci_low, ci_high FROM points JOIN runs USING (run)
 LAST = "SELECT series, arg_max(value, position) AS value FROM points JOIN runs USING (run) GROUP BY series"
 
 
-def nights(points: int, runs: int, launches: int = 10) -> Iterator[Run]:
+def nights(points: int, runs: int, samples: int = 10) -> Iterator[Run]:
     """So many runs that share so many points; the same every time.
 
     Every hundredth series shifts by 5 % after three quarters of the runs.
 
     Args:
-        launches: samples of each point.
+        samples: of each point.
     """
     lot, each = random.Random(0), points // runs
     how = setting("in one process", [8, 2])
@@ -48,7 +48,7 @@ def nights(points: int, runs: int, launches: int = 10) -> Iterator[Run]:
             RunIdentity("step", (FIRST + timedelta(days=number)).isoformat(), MACHINE, Source("c0ffee")),
             tuple(
                 Point(
-                    key, value, "us", "lower", "sampled", (0.99 * value, 1.01 * value), 10, samples=(value,) * launches
+                    key, value, "us", "lower", "sampled", (0.99 * value, 1.01 * value), 10, samples=(value,) * samples
                 )
                 for key, value in zip(keys, values, strict=True)
             ),
