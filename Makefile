@@ -1,12 +1,13 @@
 # Each target installs what it needs: a machine may start bare. PYTHON chooses the interpreter (3.11 to 3.13).
 PYTHON ?= python3
+HISTORY ?= datasets/releases
 VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # The set-up that figures are measured with. Without it, pip would take the newest torch that fits.
 TORCH ?= torch==2.13.0
 
-.PHONY: help setup bench test test-slow lint format docs asv vllm conform bench-self gpu-check accept accept-step accept-server accept-answers clean
+.PHONY: help setup bench test test-slow lint format docs asv vllm conform bench-self dashboard gpu-check accept accept-step accept-server accept-answers clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -53,8 +54,12 @@ vllm: $(READY) ## the environment that vLLM's releases run in, apart from .venv
 conform: vllm ## every change against the real releases, field by field and operation by operation
 	@$(BIN)/gdnbench conform
 
-bench-self: $(READY) ## how well this machine can judge: false alarms, power, smallest detectable effect
+bench-self: $(READY) ## how well this machine can judge, and how fast a site of a million points is, beside asv publish
 	@$(BIN)/gdnbench calibrate
+	@$(BIN)/python -m gdnbench.dashboard.speed
+
+dashboard: $(READY) ## the release history as a site, in build/dashboard; HISTORY=DIR for another history
+	@$(BIN)/gdnbench dashboard --history $(HISTORY) --out build/dashboard --asv
 
 gpu-check: ## costs, step time and the trace's self-check on a GPU, with torch and NumPy alone: at most 8 minutes
 	@$(PYTHON) -m gdnbench.campaign.gpu_check --out reports/gpu || [ $$? -eq 4 ]

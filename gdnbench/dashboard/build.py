@@ -5,6 +5,7 @@ from __future__ import annotations
 import shutil
 import tempfile
 from collections.abc import Iterable
+from importlib.util import find_spec
 from pathlib import Path
 
 from gdnbench.dashboard.asv_site import AsvSite
@@ -26,11 +27,14 @@ MARK = "gdnbench-dashboard.txt"
 
 
 def check_place(out: Path) -> None:
-    """Whether a site may be put there.
+    """Whether a site can be made, and put there.
 
     Raises:
         UserError: something else is there, and nothing of others is overwritten.
+        EnvironmentMissing: plotly is not installed.
     """
+    if find_spec("plotly") is None:
+        raise EnvironmentMissing("a dashboard needs plotly: install it with pip install 'gdnbench[dashboard]'")
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise UserError(f"--out {out}: a folder is needed, and something else is there")
     if out.is_dir() and any(out.iterdir()) and not (out / MARK).is_file():
@@ -51,8 +55,8 @@ def build(
         asv: whether `asv publish` shows the same figures beside it.
 
     Raises:
-        UserError: as `check_place`.
-        EnvironmentMissing: the disk refuses; what was there is still there. Or asv is not installed.
+        UserError, EnvironmentMissing: as `check_place`; or the disk refuses, and what was there is still there; or asv
+            is asked for and not installed.
     """
     check_place(out)
     try:

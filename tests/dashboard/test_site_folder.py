@@ -89,6 +89,12 @@ def test_a_site_that_cannot_take_its_place_leaves_the_old_one(tmp_path: Path, ma
     assert names(tmp_path) == ["site"] and (out / "index.html").is_file()
 
 
+def test_what_is_missing_is_named(tmp_path: Path, made, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(building, "find_spec", lambda _: None)
+    with pytest.raises(EnvironmentMissing, match=r"plotly.*gdnbench\[dashboard\]"):
+        build(tmp_path / "site", made.data, ())
+
+
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     sites.keep(tmp_path / "runs")
     out = tmp_path / "site"
