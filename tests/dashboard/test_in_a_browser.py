@@ -256,13 +256,23 @@ def test_all_of_it_by_keyboard(browser: Browser, made) -> None:
     assert seen[0] == "Open shifts" and any("host_time" in one for one in seen)
 
 
-def test_it_prints(browser: Browser, made) -> None:
-    browser.prefer("light", media="print")
-    browser.open(made.folder / "releases.html")
-    browser.wait(lambda: drawn(browser))
-    assert not any(one.is_displayed() for one in browser.all("nav, #theme, form"))
-    browser.prefer("light")
-    assert len(browser.driver.execute_cdp_cmd("Page.printToPDF", {})["data"]) > 20_000
+def test_it_prints_on_light_and_narrow_paper(browser: Browser, made) -> None:
+    browser.one("#theme").click()
+    browser.one("#theme").click()
+    for page in ("releases", f"series/{made.series(variant='pr51913.after', against='', machine=MACHINE.host)}"):
+        browser.open(made.folder / f"{page}.html")
+        browser.wait(lambda: drawn(browser))
+        browser.prefer(media="print")
+        assert not any(one.is_displayed() for one in browser.all("nav, #theme, form, .modebar"))
+        browser.run("dispatchEvent(new Event('beforeprint'))")
+        assert browser.run("return document.getElementById('plot')._fullLayout.width") == 680
+        assert browser.run("return document.getElementById('plot')._fullLayout.paper_bgcolor") == "#ffffff"
+        assert not browser.run(CONTRASTS)
+        browser.run("dispatchEvent(new Event('afterprint'))")
+        browser.prefer()
+        assert browser.run("return document.documentElement.dataset.theme") == "dark"
+        assert browser.run("return document.getElementById('plot')._fullLayout.width") > 1000
+        assert len(browser.driver.execute_cdp_cmd("Page.printToPDF", {})["data"]) > 20_000
 
 
 def test_it_is_the_same_from_a_server(browser: Browser, made) -> None:

@@ -41,6 +41,15 @@
   // plotly reads a few tags in texts: these signs are none of them.
   gdnbench.plain = (text) => String(text).replace(/[<>&]/g, (sign) => ({ "<": "&lt;", ">": "&gt;", "&": "&amp;" })[sign]);
 
+  // Draws now, in another theme, and for paper, which is narrow and shows nothing that moves.
+  gdnbench.drawn = (draw) => {
+    draw(false);
+    addEventListener("themed", () => draw(false));
+    addEventListener("beforeprint", () => draw(true));
+    addEventListener("afterprint", () => draw(false));
+  };
+  gdnbench.PAPER = { autosize: false, width: 680 };
+
   gdnbench.configured = (place) => ({
     responsive: true, displaylogo: false, displayModeBar: place.clientWidth > 600,
     modeBarButtons: [["toImage", "zoom2d", "pan2d", "zoomIn2d", "zoomOut2d", "resetScale2d"]],

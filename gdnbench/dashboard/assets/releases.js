@@ -4,7 +4,7 @@
   const { releases, loads } = JSON.parse(document.getElementById("drawn").textContent);
   const { plain } = gdnbench, place = document.getElementById("plot");
   const SYMBOLS = ["circle", "square", "diamond", "triangle-up", "triangle-down", "cross", "star", "hexagon"];
-  const draw = () => {
+  const draw = (onPaper) => {
     const colour = gdnbench.colours(), tones = [colour.link, colour.worse, colour.better, colour.unsure, colour.ink, colour.faint];
     const traces = loads.map((load, number) => {
       const tone = tones[number % tones.length], isShift = releases.map((release) => load.steps[release]?.[3] === true);
@@ -21,13 +21,12 @@
     });
     const axis = { gridcolor: colour.line, linecolor: colour.faint, tickcolor: colour.faint };
     Plotly.react(place, traces, {
-      height: 460, margin: { l: 56, r: 16, t: 16, b: 50 }, paper_bgcolor: colour.ground, plot_bgcolor: colour.ground,
+      ...(onPaper ? gdnbench.PAPER : { autosize: true }), height: onPaper ? 340 : 460, margin: { l: 56, r: 16, t: 16, b: 50 }, paper_bgcolor: colour.ground, plot_bgcolor: colour.ground,
       font: { color: colour.ink, family: "system-ui, sans-serif", size: 12 }, hovermode: "closest",
       hoverlabel: { bgcolor: colour.ground, bordercolor: colour.faint, font: { color: colour.ink } },
       legend: { orientation: "h", y: -0.18 }, xaxis: { ...axis, type: "category" },
       yaxis: { ...axis, type: "log", title: { text: `× ${releases[0]}` }, tickvals: [0.1, 0.2, 0.3, 0.5, 0.7, 1, 1.5, 2, 3, 4, 5, 7, 10, 20, 50], tickformat: ".2~f" },
     }, gdnbench.configured(place));
   };
-  draw();
-  addEventListener("themed", draw);
+  gdnbench.drawn(draw);
 })();

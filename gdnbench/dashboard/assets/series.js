@@ -56,11 +56,11 @@
     return found;
   };
 
-  const GAP = 34, BESIDE = 64, MAIN = 380;
+  const GAP = 34, BESIDE = 64;
 
-  const draw = () => {
+  const draw = (onPaper) => {
     const colour = gdnbench.colours();
-    const beneath = others.length ? BESIDE * others.length + GAP : 0, inner = MAIN + beneath, height = inner + 68, floor = beneath / inner;
+    const main = onPaper ? 240 : 380, beneath = others.length ? BESIDE * others.length + GAP : 0, inner = main + beneath, height = inner + 68, floor = beneath / inner;
     const [x, y, low, high] = broken(own, own.value, own.low, own.high);
     const band = bands(x, low, high), valid = [], invalid = [];
     for (let at = 0; at < own.points; at++) (own.invalid[at] === undefined ? valid : invalid).push(at);
@@ -93,7 +93,7 @@
     }
     const axis = { gridcolor: colour.line, zerolinecolor: colour.line, linecolor: colour.faint, tickcolor: colour.faint };
     const layout = {
-      height, margin: { l: 64, r: 16, t: 28, b: 40 }, paper_bgcolor: colour.ground, plot_bgcolor: colour.ground,
+      ...(onPaper ? gdnbench.PAPER : { autosize: true }), height, margin: { l: 64, r: 16, t: 28, b: 40 }, paper_bgcolor: colour.ground, plot_bgcolor: colour.ground,
       font: { color: colour.ink, family: "system-ui, sans-serif", size: 12 }, showlegend: false, hovermode: "closest", shapes, annotations,
       hoverlabel: { bgcolor: colour.ground, bordercolor: colour.faint, font: { color: colour.ink } },
       xaxis: { ...axis, type: "date", anchor: others.length ? `y${others.length + 1}` : "y" },
@@ -133,8 +133,7 @@
     details.append(scroll);
   };
 
-  draw();
-  addEventListener("themed", draw);
+  gdnbench.drawn(draw);
   place.on("plotly_click", ({ points: [point] }) => {
     if (point.customdata !== undefined) location.href = `../runs/${runs.name[own.run[point.customdata]]}.html`;
   });

@@ -15,6 +15,11 @@
   });
   matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => dispatchEvent(new Event("themed")));
 
+  // Paper is light, whatever the screen is.
+  let chosen;
+  addEventListener("beforeprint", () => { chosen = root.dataset.theme; root.dataset.theme = "light"; });
+  addEventListener("afterprint", () => { if (chosen) root.dataset.theme = chosen; else delete root.dataset.theme; });
+
   addEventListener("keydown", (event) => {
     if (event.key !== "/" || event.ctrlKey || event.metaKey || event.altKey) return;
     if (/^(INPUT|TEXTAREA|SELECT)$/.test(document.activeElement?.tagName ?? "")) return;
