@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import date, datetime
 from functools import cached_property
 from typing import Any
 
@@ -52,6 +52,7 @@ class SeriesData:
         unit, direction, assumption: of its last point.
         change: the catalogued change that it belongs to; None for none.
         rows: where its points stand among all.
+        last: number of the run of its last point.
         invalid: why points must not be held against others, by their number in the series.
     """
 
@@ -62,6 +63,7 @@ class SeriesData:
     assumption: Assumption
     change: int | None
     rows: slice
+    last: int
     invalid: Mapping[int, str]
 
 
@@ -95,21 +97,15 @@ class SiteData:
         """Each series by its id."""
         return {one.id: one for one in self.series}
 
-    @cached_property
-    def last_night(self) -> NDArray[np.int64]:
-        """Of each series the number of the night of its last point; the order is that of `series`."""
-        last = np.array([one.rows.stop - 1 for one in self.series], dtype=np.int64)
-        return self.nights.of_run[self.points.run[last]] if len(last) else last
+    def night(self, one: SeriesData) -> date:
+        """The night of the last point of a series."""
+        return self.nights.of_run[one.last]
 
-    def is_stale(self, night: int) -> bool:
-        """Whether a series whose last point is of this night has been silent for too long."""
-        return bool(len(self.nights.dates) - 1 - night > STALE_AFTER)
+    def is_stale(self, one: SeriesData) -> bool:
+        """Whether a series has been silent for too long."""
+        return self.nights.is_stale(self.night(one))
 
     def column(self, one: SeriesData, name: str) -> NDArray[Any]:
         """A column of `Points` for one series."""
         found: NDArray[Any] = getattr(self.points, name)[one.rows]
         return found
-
-
-STALE_AFTER = 2
-"""Nights without a point after which a series is called stale."""

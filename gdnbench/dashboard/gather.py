@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from gdn_impl.catalog import CATALOG
 from gdnbench.dashboard.data import VERDICTS, Points, SeriesData, SiteData
@@ -49,7 +50,7 @@ def gather(listing: Listing, tables: Tables, made: datetime) -> SiteData:
     found = tables.query(POINTS)
     points = Points(*(found[name].to_numpy() for name in ("run", "value", "ci_low", "ci_high", "launches", "verdict")))
     invalid = dict(zip(np.flatnonzero(found["is_invalid"]).tolist(), tables.query(REASONS)["invalid"], strict=True))
-    series, foreign = _series(tables.query(SERIES), invalid)
+    series, foreign = _series(tables.query(SERIES), points.run, invalid)
     return SiteData(
         runs=runs,
         nights=nights([run.position for run in runs], [not run.identity.imported for run in runs]),
@@ -61,11 +62,14 @@ def gather(listing: Listing, tables: Tables, made: datetime) -> SiteData:
     )
 
 
-def _series(found: Any, invalid: dict[int, str]) -> tuple[tuple[SeriesData, ...], list[Skipped]]:
+def _series(
+    found: Any, run: NDArray[np.int32], invalid: dict[int, str]
+) -> tuple[tuple[SeriesData, ...], list[Skipped]]:
     """Every series in order of its key; and those under an id that is not their key's, which are left out.
 
     Args:
         found: a row for each, in the order of the points.
+        run: of each point.
         invalid: reasons by row of the points.
     """
     series, foreign, start = [], [], 0
@@ -79,7 +83,7 @@ def _series(found: Any, invalid: dict[int, str]) -> tuple[tuple[SeriesData, ...]
         begin, end = np.searchsorted(spoilt, [rows.start, rows.stop])
         reasons = {int(one) - rows.start: invalid[int(one)] for one in spoilt[begin:end]}
         facts = (row["unit"], row["direction"], row["assumption"])
-        series.append(SeriesData(key.id, key, *facts, change_of(key), rows, reasons))
+        series.append(SeriesData(key.id, key, *facts, change_of(key), rows, int(run[rows.stop - 1]), reasons))
     return tuple(sorted(series, key=lambda one: one.series)), foreign
 
 

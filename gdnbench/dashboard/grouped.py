@@ -43,15 +43,15 @@ def _comparisons(site: SiteData, series: Sequence[SeriesData]) -> list[dict[str,
     for one in series:
         if one.series.against and one.series.against != one.series.variant:
             value, low, high = (float(site.column(one, name)[-1]) for name in ("value", "low", "high"))
-            code, run = int(site.column(one, "verdict")[-1]), int(site.column(one, "run")[-1])
+            code = int(site.column(one, "verdict")[-1])
             found.append(
                 {
                     "one": one,
                     "value": words.value(one, value),
                     "ends": "exact" if one.assumption == "exact" else words.ends(one, low, high),
                     "verdict": VERDICTS[code - 1].value if code else "",
-                    "run": site.runs[run].name,
-                    "night": words.night(site.nights.dates[int(site.nights.of_run[run])]),
+                    "run": site.runs[one.last].name,
+                    "night": words.night(site.night(one)),
                     "spark": sparkline(site.column(one, "value")),
                 }
             )
@@ -74,20 +74,18 @@ def write_devices(pages: Pages, site: SiteData, shifts: Shifts) -> None:
     groups: dict[str, list[SeriesData]] = defaultdict(list)
     for one in site.series:
         groups[device_id(one)].append(one)
-    last = dict(zip((one.id for one in site.series), site.last_night.tolist(), strict=True))
     rows = []
     for name, series in groups.items():
-        night = max(last[one.id] for one in series)
-        stale = sum(site.is_stale(last[one.id]) for one in series)
+        night = max(site.night(one) for one in series)
         rows.append(
             {
                 "id": name,
                 "key": series[0].series,
                 "series": series,
-                "night": words.night(site.nights.dates[night]),
-                "age": len(site.nights.dates) - 1 - night,
-                "is_stale": site.is_stale(night),
-                "stale": stale,
+                "night": words.night(night),
+                "age": site.nights.age(night),
+                "is_stale": site.nights.is_stale(night),
+                "stale": sum(site.is_stale(one) for one in series),
                 "shifts": shifts.among(series),
                 "versions": _versions(site, series),
             }
@@ -112,7 +110,8 @@ def _versions(site: SiteData, series: Sequence[SeriesData]) -> list[dict[str, st
                 f"{name} {known[name]} → {text}" if name in known else f"{name} {text}"
                 for name, text in changed.items()
             ]
-            night = site.nights.dates[int(site.nights.of_run[number])]
-            found.append({"night": words.night(night), "run": str(run.name), "what": ", ".join(words_of)})
+            found.append(
+                {"night": words.night(site.nights.of_run[number]), "run": str(run.name), "what": ", ".join(words_of)}
+            )
         known |= changed
     return found[::-1]

@@ -35,7 +35,7 @@ def packed(column: NDArray[Any]) -> Any:
     """A column of numbers: one number where all are the same, else its bytes in base 64, with their kind."""
     if column.dtype.kind == "f" and np.isnan(column).all():
         return None
-    if (column == column[0]).all():
+    if np.isfinite(column[0]) and (column == column[0]).all():
         return column[0].item()
     little = column.astype(column.dtype.newbyteorder("<"), copy=False)
     return {"dtype": _KINDS[column.dtype.name], "bdata": base64.b64encode(little.tobytes()).decode("ascii")}

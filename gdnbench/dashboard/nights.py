@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime, timedelta
 
-import numpy as np
-from numpy.typing import NDArray
-
 HALF_A_DAY, DAY = timedelta(hours=12), timedelta(days=1)
+STALE_AFTER = 2
+"""Nights without a point after which a series is called stale."""
+
 MOST = 4000
 """Nights that are counted back from the last one: a clock that said 1970 must not make decades of missing nights."""
 
@@ -20,13 +21,21 @@ class Nights:
 
     Attributes:
         dates: all of them, those without a run included.
-        of_run: the number of the night of each run; those outside of all nights count as of the nearest.
+        of_run: the night of each run, also of an imported one that is outside of all of them.
         runs: how many runs of our own each night has.
     """
 
     dates: tuple[date, ...]
-    of_run: NDArray[np.int64]
+    of_run: tuple[date, ...]
     runs: tuple[int, ...]
+
+    def age(self, night: date) -> int:
+        """How many nights it is before the last one."""
+        return max((self.dates[-1] - night).days, 0)
+
+    def is_stale(self, night: date) -> bool:
+        """Whether what has nothing since that night has been silent for too long."""
+        return self.age(night) > STALE_AFTER
 
     @property
     def missing(self) -> tuple[tuple[date, date], ...]:
@@ -57,9 +66,8 @@ def nights(positions: Sequence[datetime], own: Sequence[bool]) -> Nights:
     found = [night_of(position) for position in positions]
     counted = [night for night, is_own in zip(found, own, strict=True) if is_own] or found
     if not counted:
-        return Nights((), np.zeros(0, np.int64), ())
+        return Nights((), (), ())
     first = max(counted[0], counted[-1] - (MOST - 1) * DAY)
     dates = tuple(first + number * DAY for number in range((counted[-1] - first).days + 1))
-    of_run = np.clip([(night - first).days for night in found], 0, len(dates) - 1)
-    runs = np.bincount([(night - first).days for night in counted if night >= first], minlength=len(dates))
-    return Nights(dates, of_run, tuple(runs.tolist()))
+    runs = Counter(counted)
+    return Nights(dates, tuple(found), tuple(runs[night] for night in dates))

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from datetime import date
-from typing import Any
 
-from gdnbench.dashboard import words
 from gdnbench.dashboard.data import SiteData
 from gdnbench.dashboard.drawing import calendar
-from gdnbench.dashboard.marked import Shifts
+from gdnbench.dashboard.marked import Marked, Shifts
 from gdnbench.dashboard.pages import Pages
+from gdnbench.history.reading import KeptRun
+from gdnbench.values.verdicts import Verdict
 
 MOST_SHIFTS, MOST_LISTED, NIGHTS_SHOWN = 30, 10, 120
 
@@ -17,10 +18,7 @@ MOST_SHIFTS, MOST_LISTED, NIGHTS_SHOWN = 30, 10, 120
 def write_overview(pages: Pages, site: SiteData, shifts: Shifts) -> None:
     """The first page, and the page of all shifts."""
     opened = shifts.open
-    stale = [
-        (one, int(night)) for one, night in zip(site.series, site.last_night, strict=True) if site.is_stale(int(night))
-    ]
-    stale.sort(key=lambda found: found[1])
+    stale = sorted((one for one in site.series if site.is_stale(one)), key=site.night)
     pages.write(
         "index.html",
         "overview",
@@ -33,10 +31,7 @@ def write_overview(pages: Pages, site: SiteData, shifts: Shifts) -> None:
         calendar=calendar(nights_of(site)[-NIGHTS_SHOWN:]),
         shown_nights=min(NIGHTS_SHOWN, len(site.nights.dates)),
         last_runs=last_runs(site),
-        stale=[
-            (one, words.night(site.nights.dates[night]), len(site.nights.dates) - 1 - night)
-            for one, night in stale[:MOST_LISTED]
-        ],
+        stale=stale[:MOST_LISTED],
         all_stale=len(stale),
     )
     pages.write("shifts.html", "shifts", shifts=shifts.all, opened=len(opened))
@@ -53,7 +48,7 @@ def headline(site: SiteData, shifts: Shifts) -> str:
     return f"nothing shifted in the last night; {said}"
 
 
-def _ways(found: Any) -> str:
+def _ways(found: Sequence[Marked]) -> str:
     worse = sum(one.shift.worse for one in found)
     return ", ".join(f"{count} {way}" for count, way in ((worse, "worse"), (len(found) - worse, "better")) if count)
 
@@ -64,14 +59,14 @@ def _many(count: int, what: str) -> str:
 
 def nights_of(site: SiteData) -> list[tuple[date, str]]:
     """Each night, and whether it was measured."""
-    spoilt = {site.nights.of_run[number] for number, run in enumerate(site.runs) if run.verdict == "invalid"}
+    pairs = zip(site.nights.of_run, site.runs, strict=True)
+    spoilt = {night for night, run in pairs if run.verdict is Verdict.INVALID}
     return [
-        (night, "missing" if not runs else "invalid" if number in spoilt else "measured")
-        for number, (night, runs) in enumerate(zip(site.nights.dates, site.nights.runs, strict=True))
+        (night, "missing" if not runs else "invalid" if night in spoilt else "measured")
+        for night, runs in zip(site.nights.dates, site.nights.runs, strict=True)
     ]
 
 
-def last_runs(site: SiteData) -> list[Any]:
+def last_runs(site: SiteData) -> list[KeptRun]:
     """The runs of the last night."""
-    last = len(site.nights.dates) - 1
-    return [run for run, night in zip(site.runs, site.nights.of_run, strict=True) if night == last]
+    return [run for run, night in zip(site.runs, site.nights.of_run, strict=True) if night == site.nights.dates[-1]]

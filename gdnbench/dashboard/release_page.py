@@ -13,11 +13,13 @@ from gdnbench.values.releases import ReleaseHistory, ReleaseLoad, ReleaseStep
 
 
 def write_releases(pages: Pages, releases: ReleaseHistory | None, runs: frozenset[str]) -> None:
-    """The page of releases; without any it says how to measure them.
+    """The page of releases, which says so where there are none.
 
     Args:
         runs: names of the runs that have a page.
     """
+    if releases is not None and not releases.releases:
+        releases = None
     found = (
         []
         if releases is None

@@ -14,7 +14,7 @@ from gdnbench.history.reading import KeptRun
 
 def write_runs(pages: Pages, site: SiteData) -> None:
     """The page of all runs, and one for each."""
-    dates = [words.night(site.nights.dates[night]) for night in site.nights.of_run]
+    dates = [words.night(night) for night in site.nights.of_run]
     pages.write(
         "runs.html",
         "runs",

@@ -27,16 +27,15 @@ def write_series(pages: Pages, site: SiteData, shifts: Shifts) -> None:
     pages.put("data/index.js", script("index", index(site, shifts)))
     pages.write("series.html", "list")
     near = _Near(site.series)
-    stale = np.array([site.is_stale(int(night)) for night in site.last_night], dtype=bool)
     counted = {one.id: columns(site, one) for one in site.series if _is_count(one)}
-    for one, is_stale in zip(site.series, stale.tolist(), strict=True):
+    for one in site.series:
         counts, related = near.counts(one), near.related(one)
         pages.write(
             f"series/{one.id}.html",
             "series",
             one=one,
             last=_last(site, one),
-            is_stale=is_stale,
+            is_stale=site.is_stale(one),
             shifts=shifts.of_series[one.id],
             drawn={
                 "id": one.id,
@@ -83,10 +82,9 @@ def index(site: SiteData, shifts: Shifts) -> dict[str, Any]:
         "change": [one.change for one in site.series],
         "device": [device_id(one) for one in site.series],
         "value": packed(site.points.value[last]),
-        "night": site.last_night.tolist(),
-        "stale": [int(site.is_stale(int(night))) for night in site.last_night],
+        "night": _worded([words.night(site.night(one)) for one in site.series]),
+        "stale": [int(site.is_stale(one)) for one in site.series],
         "shift": _worded([states.get(one.id, "") for one in site.series]),
-        "nights": [words.night(date) for date in site.nights.dates],
     }
 
 
@@ -105,8 +103,7 @@ def _runs(site: SiteData) -> dict[str, Any]:
     return {
         "name": [str(run.name) for run in site.runs],
         "position": [int(run.position.timestamp() * 1000) for run in site.runs],
-        "night": site.nights.of_run.tolist(),
-        "nights": [words.night(date) for date in site.nights.dates],
+        "night": [night.toordinal() for night in site.nights.of_run],
         "commit": [one.source.commit[:12] for one in identities],
         "vLLM": _worded([one.machine.libraries.get("vllm", "") for one in identities]),
         "torch": _worded([one.machine.libraries.get("torch", "") for one in identities]),
@@ -116,14 +113,13 @@ def _runs(site: SiteData) -> dict[str, Any]:
 def _last(site: SiteData, one: SeriesData) -> dict[str, Any]:
     """The last point of a series, in words."""
     value, low, high = (float(site.column(one, name)[-1]) for name in ("value", "low", "high"))
-    run = site.runs[int(site.column(one, "run")[-1])]
     count = one.rows.stop - one.rows.start
     return {
         "value": words.value(one, value),
         "ends": "exact" if one.assumption == "exact" else words.ends(one, low, high),
         "launches": int(site.column(one, "launches")[-1]),
-        "run": str(run.name),
-        "night": words.night(site.nights.dates[int(site.nights.of_run[int(site.column(one, "run")[-1])])]),
+        "run": str(site.runs[one.last].name),
+        "night": words.night(site.night(one)),
         "invalid": one.invalid.get(count - 1, ""),
         "points": count,
     }

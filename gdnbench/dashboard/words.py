@@ -45,7 +45,7 @@ def value(one: SeriesData, number: float) -> str:
 
 def amount(unit: str, number: float) -> str:
     """A figure with its unit: ratios as changes, shares as points, whole numbers as they are."""
-    if math.isnan(number):
+    if not math.isfinite(number):
         return NOTHING
     if unit == "ratio":
         return percent(number)
@@ -57,7 +57,7 @@ def amount(unit: str, number: float) -> str:
 
 def ends(one: SeriesData, low: float, high: float) -> str:
     """An interval of a series."""
-    if math.isnan(low) or math.isnan(high):
+    if not (math.isfinite(low) and math.isfinite(high)):
         return NOTHING
     return f"{value(one, low)} to {value(one, high)}"
 

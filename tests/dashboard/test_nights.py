@@ -24,14 +24,17 @@ def test_nights_without_a_run_are_missing_in_stretches() -> None:
     found = nights([NOON + timedelta(days=days) for days in (0, 0, 1, 4, 6)], [True] * 5)
     assert len(found.dates) == 7
     assert found.runs == (2, 1, 0, 0, 1, 0, 1)
-    assert found.of_run.tolist() == [0, 0, 1, 4, 6]
+    assert [(night - found.dates[0]).days for night in found.of_run] == [0, 0, 1, 4, 6]
     assert found.missing == ((date(2026, 11, 4), date(2026, 11, 5)), (date(2026, 11, 7), date(2026, 11, 7)))
 
 
 def test_what_was_imported_makes_no_nights_beside_our_own() -> None:
     positions = [NOON - timedelta(days=900), NOON, NOON + timedelta(days=1), NOON + timedelta(days=9)]
     found = nights(positions, [False, True, True, False])
-    assert (len(found.dates), found.runs, found.of_run.tolist()) == (2, (1, 1), [0, 0, 1, 1])
+    assert (len(found.dates), found.runs) == (2, (1, 1))
+    assert found.of_run == tuple(map(night_of, positions))
+    assert [found.age(night) for night in found.of_run] == [901, 1, 0, 0]
+    assert [found.is_stale(night) for night in found.of_run] == [True, False, False, False]
     alone = nights(positions, [False] * 4)
     assert alone.dates[0] == night_of(positions[0]) and sum(alone.runs) == 4
 
@@ -39,7 +42,7 @@ def test_what_was_imported_makes_no_nights_beside_our_own() -> None:
 def test_a_clock_that_said_1970_makes_no_decades_of_missing_nights() -> None:
     found = nights([datetime(1970, 1, 1, tzinfo=UTC), NOON], [True, True])
     assert len(found.dates) == MOST
-    assert found.of_run.tolist() == [0, MOST - 1]
+    assert sum(found.runs) == 1
 
 
 def test_no_runs_no_nights() -> None:

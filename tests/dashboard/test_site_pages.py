@@ -12,6 +12,7 @@ import pytest
 
 import sites
 from gdnbench.dashboard.inert import literal, packed, script
+from gdnbench.dashboard.words import amount
 from kept import MACHINE
 from page_text import Page
 
@@ -86,3 +87,22 @@ def test_columns_are_packed() -> None:
     assert packed(np.array([1, 2], np.uint16)) == {"dtype": "u2", "bdata": "AQACAA=="}
     assert packed(np.array([1.0, np.nan]))["dtype"] == "f8"
     assert packed(np.zeros(0)) is None
+    assert packed(np.array([np.inf, np.inf]))["dtype"] == "f8"
+
+
+@pytest.mark.parametrize(
+    ("unit", "number", "said"),
+    [
+        ("ratio", 0.93, "-7.0 %"),
+        ("difference", -0.013, "-1.3 points"),
+        ("us", 12.345, "12.35 us"),
+        ("us", 13.0, "13 us"),
+        ("count", 4096.0, "4,096"),
+        ("B", 4096.0, "4,096 B"),
+        ("us", float("nan"), "n/a"),
+        ("count", float("inf"), "n/a"),
+        ("", 0.0123, "0.012"),
+    ],
+)
+def test_figures_are_said_with_their_unit(unit: str, number: float, said: str) -> None:
+    assert amount(unit, number) == said

@@ -12,7 +12,7 @@
   const setting = (at) => [key("part", at), key("setting", at)].filter(Boolean).join(", ");
   const state = (at) => [shift(at), index.stale[at] ? "stale" : ""].filter(Boolean).join(", ");
   const value = (at) => gdnbench.amount(gdnbench.worded(index.unit, at), values[at]);
-  const night = (at) => index.nights[index.night[at]];
+  const night = (at) => gdnbench.worded(index.night, at);
   const COLUMNS = [
     ["series", series], ["load", (at) => key("load", at)], ["metric", metric], ["last figure", value],
     ["night", night], ["state", state], ["where", where], ["setting", setting],

@@ -56,11 +56,11 @@
     return found;
   };
 
-  const GAP = 34, BESIDE = 64;
+  const GAP = 34;
 
   const draw = (onPaper) => {
     const colour = gdnbench.colours();
-    const main = onPaper ? 240 : 380, beneath = others.length ? BESIDE * others.length + GAP : 0, inner = main + beneath, height = inner + 68, floor = beneath / inner;
+    const [main, tall] = onPaper ? [240, 46] : [380, 64], beneath = others.length ? tall * others.length + GAP : 0, inner = main + beneath, height = inner + 68, floor = beneath / inner;
     const [x, y, low, high] = broken(own, own.value, own.low, own.high);
     const band = bands(x, low, high), valid = [], invalid = [];
     for (let at = 0; at < own.points; at++) (own.invalid[at] === undefined ? valid : invalid).push(at);
@@ -102,7 +102,7 @@
     const first = runs.position[own.run[0]];
     if (end - first < DAY) layout.xaxis.range = [first - 2 * DAY, end + 2 * DAY];
     others.forEach((one, number) => {
-      const name = `y${number + 2}`, from = (BESIDE * (others.length - 1 - number)) / inner, to = from + (BESIDE - 22) / inner;
+      const name = `y${number + 2}`, from = (tall * (others.length - 1 - number)) / inner, to = from + (tall - 22) / inner;
       const least = one.value.reduce((a, b) => Math.min(a, b), Infinity), most = one.value.reduce((a, b) => Math.max(a, b), -Infinity), room = (most - least || 1) / 5;
       layout[`yaxis${number + 2}`] = { ...axis, domain: [from, to], tickvals: [...new Set([least, most])], tickformat: ",", range: [least - room, most + room], fixedrange: true };
       const [across, up] = broken(one, one.value);
