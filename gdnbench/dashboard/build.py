@@ -14,7 +14,7 @@ from gdnbench.dashboard.grouped import write_changes, write_devices
 from gdnbench.dashboard.marked import Shifts
 from gdnbench.dashboard.overview import write_overview
 from gdnbench.dashboard.pages import Pages
-from gdnbench.dashboard.release_page import write_releases
+from gdnbench.dashboard.release_page import largest, rows_of, write_releases
 from gdnbench.dashboard.run_pages import write_runs
 from gdnbench.dashboard.series_pages import write_series
 from gdnbench.oracle.cache import ASIDE
@@ -75,12 +75,13 @@ def build(
 def _write(folder: Path, site: SiteData, shifts: Shifts, releases: ReleaseHistory | None, asv: bool) -> None:
     pages = Pages(folder, {"site": site, "asv": AsvSite(site) if asv and site.runs else None})
     pages.assets()
-    write_overview(pages, site, shifts)
+    loads = rows_of(releases, site.number)
+    write_overview(pages, site, shifts, largest(loads))
     write_series(pages, site, shifts)
     write_changes(pages, site, shifts)
     write_devices(pages, site, shifts)
     write_runs(pages, site)
-    write_releases(pages, releases, frozenset(site.number))
+    write_releases(pages, releases, loads)
     if asv and site.runs:
         AsvSite(site).publish(folder / "asv")
     pages.put(MARK, "a dashboard of gdnbench: a new one may replace this folder\n")

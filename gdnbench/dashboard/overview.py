@@ -9,14 +9,19 @@ from gdnbench.dashboard.data import SiteData
 from gdnbench.dashboard.drawing import calendar
 from gdnbench.dashboard.marked import Marked, Shifts
 from gdnbench.dashboard.pages import Pages
+from gdnbench.dashboard.release_page import Row
 from gdnbench.history.reading import KeptRun
 from gdnbench.values.verdicts import Verdict
 
-MOST_SHIFTS, MOST_LISTED, NIGHTS_SHOWN = 30, 10, 120
+MOST_SHIFTS, MOST_LISTED, MOST_RELEASES, NIGHTS_SHOWN = 30, 10, 5, 120
 
 
-def write_overview(pages: Pages, site: SiteData, shifts: Shifts) -> None:
-    """The first page, and the page of all shifts."""
+def write_overview(pages: Pages, site: SiteData, shifts: Shifts, releases: Sequence[tuple[Row, Row]]) -> None:
+    """The first page, and the page of all shifts.
+
+    Args:
+        releases: steps between releases that are shifts, the largest first.
+    """
     opened = shifts.open
     stale = sorted((one for one in site.series if site.is_stale(one)), key=site.night)
     pages.write(
@@ -27,6 +32,8 @@ def write_overview(pages: Pages, site: SiteData, shifts: Shifts) -> None:
         more_shifts=max(len(opened) - MOST_SHIFTS, 0),
         suspects=shifts.suspects[:MOST_LISTED],
         all_suspects=len(shifts.suspects),
+        releases=releases[:MOST_RELEASES],
+        all_releases=len(releases),
         settled=len(shifts.all) - len(opened),
         calendar=calendar(nights_of(site)[-NIGHTS_SHOWN:]),
         shown_nights=min(NIGHTS_SHOWN, len(site.nights.dates)),

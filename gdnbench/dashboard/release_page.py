@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Container, Sequence
 from typing import Any
 
 from gdnbench.dashboard import words
@@ -11,29 +12,42 @@ from gdnbench.report.numbers import change, interval, share
 from gdnbench.values.metrics import COST_METRICS
 from gdnbench.values.releases import ReleaseHistory, ReleaseLoad, ReleaseStep
 
+Row = dict[str, Any]
+"""What a template lays out: a load, one of its releases, or a step."""
 
-def write_releases(pages: Pages, releases: ReleaseHistory | None, runs: frozenset[str]) -> None:
+
+def write_releases(pages: Pages, releases: ReleaseHistory | None, loads: Sequence[Row]) -> None:
     """The page of releases, which says so where there are none.
+
+    Args:
+        loads: as `rows_of` gives them.
+    """
+    pages.write(
+        "releases.html",
+        "releases",
+        history=releases if loads else None,
+        loads=loads,
+        measured=any(load["load"].steps for load in loads),
+        largest=largest(loads),
+        plot=None if releases is None else _plot(releases),
+    )
+
+
+def rows_of(releases: ReleaseHistory | None, runs: Container[str]) -> list[Row]:
+    """Every load with a row for each release.
 
     Args:
         runs: names of the runs that have a page.
     """
-    if releases is not None and not releases.releases:
-        releases = None
-    found = (
-        []
-        if releases is None
-        else [_load(one, f"load-{number}", releases.releases, runs) for number, one in enumerate(releases.loads, 1)]
-    )
-    steps = [(load, row["step"]) for load in found for row in load["rows"] if row["step"] is not None]
-    pages.write(
-        "releases.html",
-        "releases",
-        history=releases,
-        loads=found,
-        largest=sorted((one for one in steps if one[1]["step"].is_shift), key=lambda one: -_size(one[1]["step"])),
-        plot=None if releases is None else _plot(releases),
-    )
+    if releases is None:
+        return []
+    return [_load(one, f"load-{number}", releases.releases, runs) for number, one in enumerate(releases.loads, 1)]
+
+
+def largest(loads: Sequence[Row]) -> list[tuple[Row, Row]]:
+    """The steps that are shifts, each behind its load, the largest first."""
+    steps = [(load, row["step"]) for load in loads for row in load["rows"] if row["step"] is not None]
+    return sorted((one for one in steps if one[1]["step"].is_shift), key=lambda one: -_size(one[1]["step"]))
 
 
 def _size(step: ReleaseStep) -> float:
@@ -41,7 +55,7 @@ def _size(step: ReleaseStep) -> float:
     return abs(math.log(step.ratio)) if step.ratio else 0.0
 
 
-def _load(load: ReleaseLoad, anchor: str, releases: tuple[str, ...], runs: frozenset[str]) -> dict[str, Any]:
+def _load(load: ReleaseLoad, anchor: str, releases: tuple[str, ...], runs: Container[str]) -> Row:
     levels, steps = load.levels(releases), {step.after: step for step in load.steps}
     return {
         "load": load,
@@ -62,7 +76,7 @@ def _load(load: ReleaseLoad, anchor: str, releases: tuple[str, ...], runs: froze
     }
 
 
-def _step(step: ReleaseStep, runs: frozenset[str]) -> dict[str, Any]:
+def _step(step: ReleaseStep, runs: Container[str]) -> Row:
     return {
         "step": step,
         "change": change(step.ratio),
@@ -73,7 +87,8 @@ def _step(step: ReleaseStep, runs: frozenset[str]) -> dict[str, Any]:
 
 
 def _tags(load: ReleaseLoad) -> list[str]:
-    return [metric.tag for metric in COST_METRICS if metric.tag in load.counts]
+    """The costs that are not 0 throughout."""
+    return [metric.tag for metric in COST_METRICS if any(load.counts.get(metric.tag, {}).values())]
 
 
 def _plot(history: ReleaseHistory) -> dict[str, Any]:
