@@ -28,7 +28,7 @@ def dashboard(
     from gdnbench.dashboard.gather import gather
     from gdnbench.report.history import tell_skipped
 
-    check_place(out)
+    check_place(out, asv)
     listing = opened.listing()
     tables = opened.tables(listing.runs)
     if not as_json:

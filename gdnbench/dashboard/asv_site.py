@@ -29,6 +29,16 @@ _UNSAFE = re.compile(r"[^A-Za-z0-9 .,@+:()_-]")
 """asv puts names into its pages as they are, so only these signs reach it."""
 
 
+def require_asv() -> None:
+    """Check that asv can publish.
+
+    Raises:
+        EnvironmentMissing: asv or git is missing.
+    """
+    if find_spec("asv") is None or shutil.which("git") is None:
+        raise EnvironmentMissing("asv's pages need git and asv: install it with pip install 'gdnbench[asv]'")
+
+
 class AsvSite:
     """The figures of a site as asv has them."""
 
@@ -57,10 +67,9 @@ class AsvSite:
         """Write asv's pages into a new folder.
 
         Raises:
-            EnvironmentMissing: asv or git is missing, or asv refuses.
+            EnvironmentMissing: as `require_asv`, or asv refuses.
         """
-        if find_spec("asv") is None or shutil.which("git") is None:
-            raise EnvironmentMissing("asv's pages need git and asv: install it with pip install 'gdnbench[asv]'")
+        require_asv()
         with tempfile.TemporaryDirectory() as name:
             made = Path(name)
             self.write_results(made)

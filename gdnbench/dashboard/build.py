@@ -8,7 +8,7 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 from pathlib import Path
 
-from gdnbench.dashboard.asv_site import AsvSite
+from gdnbench.dashboard.asv_site import AsvSite, require_asv
 from gdnbench.dashboard.data import SiteData
 from gdnbench.dashboard.grouped import write_changes, write_devices
 from gdnbench.dashboard.marked import Shifts
@@ -26,15 +26,17 @@ MARK = "gdnbench-dashboard.txt"
 """The file by which a folder is known as a site of ours, which a new one may replace."""
 
 
-def check_place(out: Path) -> None:
+def check_place(out: Path, asv: bool) -> None:
     """Whether a site can be made, and put there.
 
     Raises:
         UserError: something else is there, and nothing of others is overwritten.
-        EnvironmentMissing: plotly is not installed.
+        EnvironmentMissing: plotly, or asv where it is asked for, is not installed.
     """
     if find_spec("plotly") is None:
         raise EnvironmentMissing("a dashboard needs plotly: install it with pip install 'gdnbench[dashboard]'")
+    if asv:
+        require_asv()
     if out.is_symlink() or (out.exists() and not out.is_dir()):
         raise UserError(f"--out {out}: a folder is needed, and something else is there")
     if out.is_dir() and any(out.iterdir()) and not (out / MARK).is_file():
@@ -55,10 +57,9 @@ def build(
         asv: whether `asv publish` shows the same figures beside it.
 
     Raises:
-        UserError, EnvironmentMissing: as `check_place`; or the disk refuses, and what was there is still there; or asv
-            is asked for and not installed.
+        UserError, EnvironmentMissing: as `check_place`; or the disk or asv refuses, and what was there is still there.
     """
-    check_place(out)
+    check_place(out, asv)
     try:
         out.parent.mkdir(parents=True, exist_ok=True)
         made = Path(tempfile.mkdtemp(prefix=ASIDE, dir=out.parent))

@@ -11,6 +11,7 @@ import pytest
 
 import sites
 from gdnbench.cli import app, exits
+from gdnbench.dashboard import asv_site
 from gdnbench.dashboard import build as building
 from gdnbench.dashboard.build import build
 from gdnbench.dashboard.gather import gather
@@ -89,10 +90,13 @@ def test_a_site_that_cannot_take_its_place_leaves_the_old_one(tmp_path: Path, ma
     assert names(tmp_path) == ["site"] and (out / "index.html").is_file()
 
 
-def test_what_is_missing_is_named(tmp_path: Path, made, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(building, "find_spec", lambda _: None)
-    with pytest.raises(EnvironmentMissing, match=r"plotly.*gdnbench\[dashboard\]"):
-        build(tmp_path / "site", made.data, ())
+@pytest.mark.parametrize(("missing", "extra"), [("plotly", "dashboard"), ("asv", "asv")])
+def test_what_is_missing_is_named(missing: str, extra: str, tmp_path: Path, made, monkeypatch) -> None:
+    for module in (building, asv_site):
+        monkeypatch.setattr(module, "find_spec", lambda name: None if name == missing else name)
+    with pytest.raises(EnvironmentMissing, match=rf"{missing}.*gdnbench\[{extra}\]"):
+        build(tmp_path / "site", made.data, (), asv=True)
+    assert names(tmp_path) == []
 
 
 def test_the_command(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
