@@ -12,7 +12,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from gdnbench.dashboard import words
 from gdnbench.dashboard.inert import inside
 
-ASSETS = ("site.css", "theme.js", "site.js", "list.js", "columns.js", "series.js", "releases.js")
+ASSETS = ("site.css", "theme.js", "site.js", "list.js", "columns.js", "series.js", "plot.js", "releases.js")
 
 
 class Pages:

@@ -36,7 +36,8 @@
   gdnbench.colours = () => {
     const style = getComputedStyle(document.documentElement);
     const of = (name) => style.getPropertyValue(`--${name}`).trim();
-    return Object.fromEntries(["ink", "ground", "line", "faint", "link", "better", "worse", "unsure"].map((name) => [name, of(name)]));
+    const names = ["ink", "ground", "line", "faint", "link", "better", "worse", "unsure"];
+    return Object.fromEntries(names.map((name) => [name, of(name)]));
   };
   // plotly reads a few tags in texts: these signs are none of them.
   gdnbench.plain = (text) => String(text).replace(/[<>&]/g, (sign) => ({ "<": "&lt;", ">": "&gt;", "&": "&amp;" })[sign]);
@@ -48,7 +49,12 @@
     addEventListener("beforeprint", () => draw(true));
     addEventListener("afterprint", () => draw(false));
   };
-  gdnbench.PAPER = { autosize: false, width: 680 };
+  gdnbench.sheet = (colour, onPaper) => ({
+    ...(onPaper ? { autosize: false, width: 680 } : { autosize: true }), hovermode: "closest",
+    paper_bgcolor: colour.ground, plot_bgcolor: colour.ground,
+    font: { color: colour.ink, family: "system-ui, sans-serif", size: 12 },
+    hoverlabel: { bgcolor: colour.ground, bordercolor: colour.faint, font: { color: colour.ink } },
+  });
 
   gdnbench.configured = (place) => ({
     responsive: true, displaylogo: false, displayModeBar: place.clientWidth > 600,

@@ -17,13 +17,15 @@
     ["series", series], ["load", (at) => key("load", at)], ["metric", metric], ["last figure", value],
     ["night", night], ["state", state], ["where", where], ["setting", setting],
   ];
+  const KINDS = { "last figure": "number", series: "name", where: "name", setting: "name" };
   const STATES = {
     "is:stale": (at) => index.stale[at] === 1, "is:shifted": (at) => shift(at) !== "",
     "is:open": (at) => ["new", "confirmed"].includes(shift(at)),
     "is:exact": (at) => gdnbench.worded(index.assumption, at) === "exact",
     "is:sampled": (at) => gdnbench.worded(index.assumption, at) === "sampled",
   };
-  const texts = index.id.map((id, at) => [series(at), key("load", at), metric(at), where(at), setting(at), id].join(" ").toLowerCase());
+  const told = (at) => [series(at), key("load", at), metric(at), where(at), setting(at), index.id[at]];
+  const texts = index.id.map((_, at) => told(at).join(" ").toLowerCase());
 
   const fits = (words) => {
     const tests = words.map((word) => {
@@ -44,7 +46,8 @@
     const label = made("label", "Words ", { htmlFor: box.id });
     const count = made("span", "", { role: "status" });
     count.setAttribute("aria-live", "polite");
-    const head = made("tr"), body = made("tbody"), table = made("table", "", { className: "stack" }), more = made("button", "", { type: "button" });
+    const head = made("tr"), body = made("tbody"), table = made("table", "", { className: "stack" });
+    const more = made("button", "", { type: "button" });
     const scroll = made("div", "", { className: "scroll", tabIndex: 0 });
     scroll.setAttribute("role", "region");
     scroll.setAttribute("aria-label", "Series");
@@ -52,14 +55,15 @@
     const sorted = (found) => {
       if (order === null) return found;
       const [name, of] = COLUMNS[order];
-      const figures = name === "last figure";
-      const compare = figures ? (a, b) => values[a] - values[b] : (a, b) => of(a).localeCompare(of(b), "en", { numeric: true });
+      const byFigure = (a, b) => values[a] - values[b];
+      const byText = (a, b) => of(a).localeCompare(of(b), "en", { numeric: true });
+      const compare = name === "last figure" ? byFigure : byText;
       return found.sort((a, b) => (down ? -1 : 1) * compare(a, b) || a - b);
     };
     const row = (at) => {
       const line = made("tr");
       COLUMNS.forEach(([name, of], column) => {
-        const cell = made("td", column ? of(at) : "", { className: name === "last figure" ? "number" : ["where", "setting", "series"].includes(name) ? "name" : "" });
+        const cell = made("td", column ? of(at) : "", { className: KINDS[name] ?? "" });
         cell.dataset.name = name;
         if (name === "state") cell.className = `state ${shift(at) || "unknown"}`;
         if (!column) cell.append(made("a", of(at), { href: `${place.dataset.root}series/${index.id[at]}.html` }));
@@ -71,7 +75,8 @@
       const found = sorted(fits([...only, ...wordsOf(box.value)]));
       const rows = found.slice(0, shown);
       body.replaceChildren(...rows.map(row));
-      count.textContent = `${found.length.toLocaleString("en")} series${rows.length < found.length ? `, ${rows.length} shown` : ""}`;
+      const all = `${found.length.toLocaleString("en")} series`;
+      count.textContent = rows.length < found.length ? `${all}, ${rows.length} shown` : all;
       more.hidden = rows.length === found.length;
       more.textContent = `Show ${Math.min(AT_ONCE, found.length - rows.length)} more`;
       [...head.children].forEach((cell, column) => {
@@ -81,7 +86,8 @@
     };
 
     COLUMNS.forEach(([name], column) => {
-      const cell = made("th", "", { scope: "col", className: name === "last figure" ? "number" : "" }), button = made("button", name, { type: "button" });
+      const cell = made("th", "", { scope: "col", className: name === "last figure" ? "number" : "" });
+      const button = made("button", name, { type: "button" });
       button.addEventListener("click", () => {
         [order, down] = [column, order === column && !down];
         update();
