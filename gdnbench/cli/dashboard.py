@@ -25,11 +25,11 @@ def dashboard(
     """
     opened = open_history(where)
     from gdnbench.dashboard.build import build, check_place
-    from gdnbench.dashboard.gather import gather
+    from gdnbench.dashboard.gather import gather, identified
     from gdnbench.report.history import tell_skipped
 
     check_place(out, asv)
-    listing = opened.listing()
+    listing = identified(opened.listing())
     tables = opened.tables(listing.runs)
     if not as_json:
         tell_skipped(listing, tables.skipped)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from datetime import datetime
 from typing import Any
 
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 from gdn_impl.catalog import CATALOG
 from gdnbench.dashboard.data import VERDICTS, Points, SeriesData, SiteData
 from gdnbench.dashboard.nights import nights
+from gdnbench.history.of_asv import UNIDENTIFIED
 from gdnbench.history.pointing import one_line
 from gdnbench.history.querying import Tables
 from gdnbench.history.reading import Listing, Skipped
@@ -35,7 +37,18 @@ POINTS = (
 REASONS = f"{_NUMBERED} SELECT invalid FROM points JOIN numbers USING (run) WHERE invalid <> '' ORDER BY series, number"
 
 
+NAMELESS = "its commit is not known, or marked as dirty: a local report may show it, a dashboard does not"
 _OF_A_CHANGE = re.compile(r"pr(\d{1,9})\.(?:before|after)")
+
+
+def identified(listing: Listing) -> Listing:
+    """The listing without imported runs of which nobody can say what they measured; they count as skipped."""
+    nameless = {run.name for run in listing.runs if any(caveat.code == UNIDENTIFIED for caveat in run.warnings)}
+    return replace(
+        listing,
+        runs=tuple(run for run in listing.runs if run.name not in nameless),
+        skipped=(*listing.skipped, *(Skipped(str(name), NAMELESS, damaged=False) for name in sorted(nameless))),
+    )
 
 
 def gather(listing: Listing, tables: Tables, made: datetime) -> SiteData:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import json
 import shutil
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,9 @@ from gdnbench.dashboard import asv_site
 from gdnbench.dashboard import build as building
 from gdnbench.dashboard.build import build
 from gdnbench.dashboard.gather import gather
+from gdnbench.history.of_asv import UNIDENTIFIED
 from gdnbench.values.errors import EnvironmentMissing, UserError
+from gdnbench.values.verdicts import Caveat
 from kept import history, point, run, series
 
 
@@ -138,6 +141,17 @@ def test_what_is_damaged_is_named_on_the_site(tmp_path: Path, made) -> None:
         text = (tmp_path / "site" / page).read_text("utf-8")
         assert kept[1] in text and kept[2] in text
     assert (tmp_path / "site" / "runs" / f"{kept[0]}.html").is_file()
+
+
+def test_what_nobody_can_identify_is_named_and_left_out(tmp_path: Path) -> None:
+    opened = history(tmp_path / "runs")
+    kept, _ = opened.record(run("a"))
+    dirty = Caveat(UNIDENTIFIED, "the commit is marked as dirty", "set it")
+    nameless, _ = opened.record(replace(run("b", imported="asv"), warnings=(dirty,)))
+    out = tmp_path / "site"
+    assert exits.run(app, ["dashboard", "--history", str(tmp_path / "runs"), "--out", str(out)]) == 0
+    assert names(out / "runs") == [f"{kept}.html"]
+    assert f"{nameless}: its commit is not known" in (out / "index.html").read_text("utf-8")
 
 
 def test_a_series_under_an_id_that_is_not_its_keys_names_no_file(tmp_path: Path, monkeypatch) -> None:
