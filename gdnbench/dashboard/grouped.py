@@ -6,6 +6,8 @@ from collections import defaultdict
 from collections.abc import Sequence
 from typing import Any
 
+import numpy as np
+
 from gdn_impl.catalog import CATALOG
 from gdnbench.dashboard import words
 from gdnbench.dashboard.data import VERDICTS, SeriesData, SiteData
@@ -97,7 +99,7 @@ def write_devices(pages: Pages, site: SiteData, shifts: Shifts) -> None:
 
 def _versions(site: SiteData, series: Sequence[SeriesData]) -> list[dict[str, str]]:
     """When libraries of a device changed, the newest first; at the end what it began with."""
-    numbers = sorted({int(number) for one in series for number in site.column(one, "run")})
+    numbers = np.unique(np.concatenate([site.column(one, "run") for one in series])).tolist()
     found: list[dict[str, str]] = []
     known: dict[str, str] = {}
     for number in numbers:
