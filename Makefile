@@ -7,10 +7,8 @@ READY := $(VENV)/.ready
 TORCH ?= torch==2.13.0
 # What the limit is held to; docs/limit.md.
 LIMIT_SCENARIOS := q1s1k 16q1s1k 16q9s1kd8 15q1s1k_q2k 8q9s1kd8_6q1s1k_2q128 16q1s1k/g30
-# Where nights keep their runs: a folder, or a URL of fsspec.
-HISTORY ?= runs
 
-.PHONY: help setup bench test test-slow lint format docs asv vllm conform nightly releases bench-self bench-limit gpu-check accept accept-step accept-server accept-answers clean
+.PHONY: help setup bench test test-slow browser lint format docs asv vllm conform nightly releases dashboard bench-self bench-limit gpu-check accept accept-step accept-server accept-answers clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -31,8 +29,11 @@ bench: $(READY) vllm ## the verdict on 51913, by step and in a live server, and 
 test: $(READY) ## the fast tests, on all cores
 	@$(BIN)/python -m pytest -q -n auto --maxprocesses 8 --dist loadfile
 
-test-slow: $(READY) vllm ## the tests that need the real releases or minutes of measuring
+test-slow: $(READY) vllm browser ## the tests that need the real releases, a browser, or minutes of measuring
 	@$(BIN)/python -m pytest -q -m "slow and not thorough"
+
+browser: ## Chromium for the tests of pages; where it cannot be installed they are skipped, with that reason
+	@command -v chromedriver > /dev/null || { apt-get update -qq && apt-get install -y -qq chromium chromium-driver > /dev/null; } || true
 
 lint: $(READY) ## ruff and mypy --strict
 	@$(BIN)/ruff format --check .
@@ -57,16 +58,20 @@ vllm: $(READY) ## the environment that vLLM's releases run in, apart from .venv
 conform: vllm ## every change against the real releases, field by field and operation by operation
 	@$(BIN)/gdnbench conform
 
-nightly: $(READY) vllm ## a night of the default plan, kept in the history HISTORY (default: runs)
-	@$(BIN)/gdnbench nightly --history $(HISTORY) $(if $(PLAN),--plan $(PLAN))
+nightly: $(READY) vllm ## a night of the default plan, kept in the history runs; HISTORY=DIR for another
+	@$(BIN)/gdnbench nightly --history $(or $(HISTORY),runs) $(if $(PLAN),--plan $(PLAN))
 
 releases: $(READY) vllm ## which release of vLLM changed which kind of step, kept in datasets/releases
 	@GDNBENCH_MACHINE=$${GDNBENCH_MACHINE:-release-history} $(BIN)/gdnbench releases --history datasets/releases
 
-bench-self: $(READY) ## how well this machine can judge, and the rule for shifts: false alarms, power, delays
+dashboard: $(READY) ## the release history as a site, in build/dashboard; HISTORY=DIR for another history
+	@$(BIN)/gdnbench dashboard --history $(or $(HISTORY),datasets/releases) --out build/dashboard --asv
+
+bench-self: $(READY) ## how well this machine can judge, the rule for shifts, and how fast a site of a million points is
 	@$(BIN)/gdnbench calibrate
 	@$(BIN)/python -m gdnbench.history.shift_nights
 	@$(BIN)/python -m gdnbench.history.shift_methods $(if $(OTAVA),--otava $(OTAVA))
+	@$(BIN)/python -m gdnbench.dashboard.speed
 
 bench-limit: $(READY) vllm ## the limit against vLLM 0.32.0: step time, and 30 groups against block-table updates
 	@$(BIN)/gdnbench step vllm@0.32.0 limit $(foreach s,$(LIMIT_SCENARIOS),--scenario $(s))

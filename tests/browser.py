@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,19 +12,8 @@ from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
-FLAGS = (
-    "--headless",
-    "--no-sandbox",
-    "--disable-gpu",
-    "--disable-quic",
-    "--no-first-run",
-    "--disable-background-networking",
-    "--disable-component-update",
-    "--disable-sync",
-    "--hide-scrollbars",
-)
-BROWSER = shutil.which("chromium") or shutil.which("chromium-browser")
-DRIVER = shutil.which("chromedriver")
+from gdnbench.dashboard.opening import FLAGS, browser
+
 DESKTOP, PHONE = (1200, 900), (390, 844)
 
 
@@ -33,12 +21,13 @@ class Browser:
     """One window."""
 
     def __init__(self) -> None:
+        chromium, driver = browser()
         options = Options()
-        options.binary_location = BROWSER
+        options.binary_location = chromium
         for flag in FLAGS:
             options.add_argument(flag)
         options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
-        self.driver = Chrome(options=options, service=Service(DRIVER))
+        self.driver = Chrome(options=options, service=Service(driver))
         self.size(DESKTOP)
 
     def size(self, size: tuple[int, int]) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 ROOT = Path(__file__).parent.parent
 LAYERS = ("values", "stats", "devices", "drivers", "oracle", "probes", "workloads", "plugin", "campaign", "serving")
-LAYERS += ("accuracy", "gate", "ingest", "history", "conform", "nightly", "report", "cli")
+LAYERS += ("accuracy", "gate", "ingest", "history", "conform", "nightly", "report", "dashboard", "cli")
 ALONE = ("tiny_model",)  # packages that neither import another layer nor are imported by one
 BARE = {"values": {"numpy"}, "stats": {"numpy"}}
 BARE |= {layer: {"numpy", "torch"} for layer in ("devices", "drivers", "probes")}

@@ -12,6 +12,7 @@ from gdnbench.cli.calibrate import calibrate
 from gdnbench.cli.check import check
 from gdnbench.cli.conform import conform
 from gdnbench.cli.cost import cost
+from gdnbench.cli.dashboard import dashboard
 from gdnbench.cli.data import data
 from gdnbench.cli.doctor import doctor
 from gdnbench.cli.evidence import evidence
@@ -49,6 +50,7 @@ app.command()(faults)
 app.command()(calibrate)
 app.command()(evidence)
 app.command()(gate)
+app.command()(dashboard)
 app.command()(check)
 app.command()(conform)
 app.command()(nightly)

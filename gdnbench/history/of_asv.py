@@ -13,6 +13,8 @@ from gdnbench.values.series import Point, Series
 from gdnbench.values.verdicts import Caveat
 
 IMPORTED = "asv"
+UNIDENTIFIED = "unidentified"
+"""The code of the caveat of a run without a commit that says what was measured."""
 
 
 def asv_run(file: AsvFile, token: str, variant: str | None = None) -> Run:
@@ -50,7 +52,7 @@ def asv_run(file: AsvFile, token: str, variant: str | None = None) -> Run:
     )
     if not file.commit or "dirty" in file.commit:
         what = "the file names no commit" if not file.commit else "the commit is marked as dirty"
-        warnings.append(Caveat("unidentified", what, "set it: asv run -E existing --set-commit-hash HEAD"))
+        warnings.append(Caveat(UNIDENTIFIED, what, "set it: asv run -E existing --set-commit-hash HEAD"))
     return Run(
         identity=RunIdentity(
             kind="bench",

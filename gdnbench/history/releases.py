@@ -8,6 +8,8 @@ from itertools import pairwise
 from typing import Any
 
 from gdnbench.history.history import History
+from gdnbench.history.querying import Tables
+from gdnbench.history.reading import KeptRun
 from gdnbench.values.metrics import COST_METRICS, HOST_TIME
 from gdnbench.values.releases import ReleaseHistory, ReleaseLoad, ReleaseStep
 from gdnbench.values.runs import Machine
@@ -42,7 +44,16 @@ def release_history(history: History) -> ReleaseHistory:
         UserError, EnvironmentMissing: it cannot be read.
     """
     runs = history.listing().runs
-    tables = history.tables(runs)
+    return release_history_among(runs, history.tables(runs))
+
+
+def release_history_among(runs: Sequence[KeptRun], tables: Tables) -> ReleaseHistory:
+    """`release_history` for tables that were read already.
+
+    Args:
+        runs: of the listing.
+        tables: of these runs.
+    """
     steps: dict[Key, dict[tuple[str, str], ReleaseStep]] = {}
     for row in tables.query(_STEPS).to_dict("records"):
         before, after = _release(row["against"]), _release(row["variant"])

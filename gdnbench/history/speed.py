@@ -28,8 +28,14 @@ ONE = "SELECT position, value, ci_low, ci_high FROM points JOIN runs USING (run)
 LAST = "SELECT series, arg_max(value, position) AS value FROM points JOIN runs USING (run) GROUP BY series"
 
 
-def nights(points: int, runs: int) -> Iterator[Run]:
-    """So many runs that share so many points; the same every time."""
+def nights(points: int, runs: int, samples: int = 10) -> Iterator[Run]:
+    """So many runs that share so many points; the same every time.
+
+    Every hundredth series shifts by 5 % after three quarters of the runs.
+
+    Args:
+        samples: of each point.
+    """
     lot, each = random.Random(0), points // runs
     how = setting("in one process", [8, 2])
     keys = [
@@ -37,11 +43,14 @@ def nights(points: int, runs: int) -> Iterator[Run]:
         for number in range(each)
     ]
     for number in range(runs):
-        values = [20 * lot.lognormvariate(0, 0.02) for _ in keys]
+        late = 4 * number >= 3 * runs
+        values = [(21 if late and at % 100 == 0 else 20) * lot.lognormvariate(0, 0.02) for at in range(each)]
         yield Run(
             RunIdentity("step", (FIRST + timedelta(days=number)).isoformat(), MACHINE, Source("c0ffee")),
             tuple(
-                Point(key, value, "us", "lower", "sampled", (0.99 * value, 1.01 * value), 10, samples=(value,) * 10)
+                Point(
+                    key, value, "us", "lower", "sampled", (0.99 * value, 1.01 * value), 10, samples=(value,) * samples
+                )
                 for key, value in zip(keys, values, strict=True)
             ),
             token=f"night {number}",

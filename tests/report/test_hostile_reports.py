@@ -11,11 +11,12 @@ import pytest
 from markdown_it import MarkdownIt
 from test_html_evidence import checked
 
-from browser import BROWSER, DESKTOP, DRIVER, PHONE, Browser
+from browser import DESKTOP, PHONE, Browser
 from gdnbench.report.html import page
 from gdnbench.report.markdown import render
 from gdnbench.report.paste import paste
 from gdnbench.report.write import write
+from gdnbench.values.errors import EnvironmentMissing
 
 OUR_OWN = {"h1", "h2", "h3", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "ul", "ol", "li", "details"}
 OUR_OWN |= {"summary", "code", "pre", "br", "a", "img"}
@@ -89,9 +90,10 @@ def test_a_page_is_inert(text):
 
 @pytest.fixture(scope="module")
 def browser():
-    if BROWSER is None or DRIVER is None:
-        pytest.skip("no chromium and chromedriver: apt install chromium chromium-driver")
-    window = Browser()
+    try:
+        window = Browser()
+    except EnvironmentMissing as missing:
+        pytest.skip(str(missing))
     yield window
     window.driver.quit()
 
