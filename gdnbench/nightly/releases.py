@@ -28,7 +28,7 @@ FIRST = "0.20.0"
 SCENARIOS = ("q1s1k", "16q1s1k", "q2k", "15q1s1k_q2k", "16q9s1kd8", "8q9s1kd8_6q1s1k_2q128")
 """A decode at concurrency 1 and 16, a prefill, a mixed step, uniform speculation, speculation beside both."""
 
-LAUNCH_S = 8.0
+LAUNCH_S = 5.0
 """That each release adds to a launch of a chain: importing vLLM on two cores, and its blocks."""
 
 _WHOLE_DAY_S = 24 * 3600.0

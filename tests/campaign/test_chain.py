@@ -101,6 +101,6 @@ def test_three_checkouts_in_turns(tmp_path: Path, checkout: Callable[..., str]) 
     measured = found[0].measured[0]
     assert measured.medians_us[variants[2]] > measured.medians_us[variants[1]] + 50
     neighbours = np.log(np.divide(measured.blocks_us[variants[2]], measured.blocks_us[variants[1]]))
-    assert math.isclose(measured.log_ratios[variants[2]], np.median(neighbours))
+    assert math.isclose(measured.log_ratios[variants[2]], np.median(neighbours), rel_tol=1e-4), "blocks are rounded"
     judged = judge_chain(plan, found)
     assert judged.pairs[1].rows[0].judgement.ratio > 1.5
