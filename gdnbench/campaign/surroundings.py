@@ -14,12 +14,16 @@ from typing import Any
 import numpy as np
 import torch
 
+from gdnbench.campaign.machine import accelerators, cpu_model, host
+
 
 def surroundings() -> dict[str, Any]:
     """The machine, the libraries and the settings of this process, as JSON."""
     found: dict[str, Any] = {
+        "machine": host(),
         "cpu": cpu_model(),
         "cores": os.cpu_count(),
+        "accelerators": list(accelerators()),
         "affinity": sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
         "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "load_average": [round(load, 2) for load in os.getloadavg()],
@@ -35,12 +39,6 @@ def surroundings() -> dict[str, Any]:
         properties = torch.cuda.get_device_properties(torch.cuda.current_device())
         found["gpu"] = {"name": properties.name, "memory_bytes": properties.total_memory, "cuda": torch.version.cuda}
     return found
-
-
-def cpu_model() -> str:
-    """The processor's name as the system gives it."""
-    lines = (_read("/proc/cpuinfo") or "").splitlines()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
 
 
 def _read(path: str) -> str | None:

@@ -239,7 +239,7 @@ def test_a_gate_and_a_baseline(tmp_path: Path) -> None:
 def test_a_machine_has_no_name_in_clear(monkeypatch: pytest.MonkeyPatch) -> None:
     import platform
 
-    from gdnbench.history.surroundings import host
+    from gdnbench.campaign.machine import host
 
     monkeypatch.delenv("GDNBENCH_MACHINE", raising=False)
     assert host() == host()
