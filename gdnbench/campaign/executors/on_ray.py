@@ -124,7 +124,7 @@ class RayExecutor:
                     lost[number] += 1
                     told = f"launch {number} was lost with {machine.name} ({_first_sentence(error)})"
                     if lost[number] == TRIES:
-                        raise LaunchLost(f"{told}, the {TRIES}. time") from None
+                        raise LaunchLost(f"{told}, for the third time") from None
                     self._say(f"{told}: all of it is run again")
                     waiting.appendleft(number)
                     continue
