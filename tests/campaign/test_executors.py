@@ -129,6 +129,7 @@ def executor(monkeypatch: pytest.MonkeyPatch) -> Callable[[Cluster], on_ray.RayE
     def make(cluster: Cluster, patience_s: float = 60.0) -> on_ray.RayExecutor:
         monkeypatch.setattr(on_ray, "reach", lambda address: cluster)
         monkeypatch.setattr(on_ray, "POLL_S", 0.01)
+        monkeypatch.setattr(on_ray, "JOINING_S", 0.1)
         return on_ray.RayExecutor("10.0.0.1:6379", patience_s)
 
     return make

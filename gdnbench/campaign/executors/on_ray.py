@@ -32,6 +32,8 @@ TRIES = 3
 """Of one launch, each on a machine that is lost, before the campaign ends."""
 PATIENCE_S = 300.0
 """How long a campaign waits for a machine when it has none left: a cluster replaces a lost one in minutes."""
+JOINING_S = 60.0
+"""In which the first machine of a cluster that has just been started is there."""
 PREPARING_S = 900.0
 """In which every machine has fetched what it lacks."""
 POLL_S = 1.0
@@ -88,9 +90,12 @@ class RayExecutor:
         self._gpus, self._hardware = int(needs.device == "cuda"), needs.hardware
         self._sent = own_code(), pickle.dumps((needs, {path: contents(path) for path in needs.paths}))
         self._connect()
-        deadline = time.monotonic() + PREPARING_S
+        began = time.monotonic()
         self._look_around()
-        while self._looking and time.monotonic() < deadline:
+        while not (self._looking or self._refused) and time.monotonic() < began + JOINING_S:
+            self._wait()
+            self._look_around()
+        while self._looking and time.monotonic() < began + PREPARING_S:
             self._wait()
         if self._hardware is None and self._machines:
             self._choose()
