@@ -15,6 +15,9 @@ from typing import Any
 import pytest
 
 from gdnbench.campaign.journal import Journal
+from gdnbench.oracle.environment import release_python
+from gdnbench.serving.journal import ServeJournal
+from gdnbench.values.errors import EnvironmentMissing
 
 cluster_utils = pytest.importorskip("ray.cluster_utils")
 
@@ -49,13 +52,13 @@ def cache(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def start(*arguments: str) -> subprocess.Popen[str]:
-    command = [sys.executable, "-m", "gdnbench", "step", *arguments, "--json"]
-    return subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+def start(*arguments: str, command: str = "step") -> subprocess.Popen[str]:
+    line = [sys.executable, "-m", "gdnbench", command, *arguments, "--json"]
+    return subprocess.Popen(line, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
 
 
-def told(running: subprocess.Popen[str]) -> tuple[int, str, str]:
-    out, err = running.communicate(timeout=120)
+def told(running: subprocess.Popen[str], seconds: float = 120) -> tuple[int, str, str]:
+    out, err = running.communicate(timeout=seconds)
     return running.returncode, out, err
 
 
@@ -160,6 +163,20 @@ def test_ctrl_c_ends_all_of_it_and_it_can_go_on(cluster: Any, cache: Path) -> No
     assert told(start("--resume", str(directory), *on(cluster)))[0] in (0, 1)
     assert [path.stem for path in records(cache)] == ["001", "002", "003"]
     assert {path: path.read_bytes() for path in kept} == kept
+
+
+@pytest.mark.thorough
+def test_a_server_runs_on_a_cluster(cluster: Any, cache: Path) -> None:
+    try:
+        release_python()
+    except EnvironmentMissing as missing:
+        pytest.skip(str(missing))
+    few = [*COMPARED[:2], "--concurrency", "1", "--launches", "1", "--rounds", "2"]
+    status, out, err = told(start(*few, *on(cluster), command="serve"), 280)
+    assert status == 0, err
+    (launch,) = ServeJournal.open(Path(json.loads(out)["journal"])).finished()
+    assert [block.role for block in launch.blocks].count("before") == 2
+    assert not any("vllm" in line for node in cluster.worker_nodes for line in children(raylet(node)).values())
 
 
 def test_no_pair_is_lost_or_doubled_when_a_node_is_killed(cluster: Any, cache: Path) -> None:
