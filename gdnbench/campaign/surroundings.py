@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -15,6 +16,7 @@ import numpy as np
 import torch
 
 from gdnbench.campaign.machine import accelerators, cpu_model, host
+from gdnbench.values.verdicts import Caveat
 
 
 def surroundings() -> dict[str, Any]:
@@ -32,6 +34,7 @@ def surroundings() -> dict[str, Any]:
         "python": platform.python_version(),
         "torch": torch.__version__,
         "numpy": np.__version__,
+        "nice": os.getpriority(os.PRIO_PROCESS, 0) if hasattr(os, "getpriority") else None,
         "threads": torch.get_num_threads(),
         "vllm": getattr(sys.modules.get("vllm"), "__version__", None),
     }
@@ -39,6 +42,17 @@ def surroundings() -> dict[str, Any]:
         properties = torch.cuda.get_device_properties(torch.cuda.current_device())
         found["gpu"] = {"name": properties.name, "memory_bytes": properties.total_memory, "cuda": torch.version.cuda}
     return found
+
+
+def priority_caveats(environments: Iterable[Mapping[str, Any]]) -> Iterator[Caveat]:
+    """What a reader must know where launches had to wait for whatever else ran, as the workers of Ray do by default."""
+    nicest = max((int(own.get("nice") or 0) for own in environments), default=0)
+    if nicest > 0:
+        yield Caveat(
+            "priority",
+            f"launches ran with a lower priority than other processes of their machine (nice {nicest})",
+            "run without nice, and start the nodes of a Ray cluster with RAY_worker_niceness=0",
+        )
 
 
 def _read(path: str) -> str | None:

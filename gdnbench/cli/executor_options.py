@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 EXECUTORS = ("local", "ray")
 
 ExecutorOption = Annotated[
-    str, typer.Option(help="Where launches run: local (this machine), or ray (one at a time on each of a cluster's).")
+    str, typer.Option(help="Where launches run: local, or ray: one at a time on each machine of a Ray cluster.")
 ]
 AddressOption = Annotated[
     str | None, typer.Option(help="Of the Ray cluster: HOST:PORT, or auto. Default: auto.", show_default=False)
