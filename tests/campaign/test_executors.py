@@ -5,6 +5,8 @@ from __future__ import annotations
 import ast
 import os
 import pickle
+import socket
+import sys
 from collections import Counter
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -16,7 +18,7 @@ import pytest
 
 import gdnbench
 from gdnbench.campaign.code import contents, own_code
-from gdnbench.campaign.executors import on_ray, site
+from gdnbench.campaign.executors import on_ray, reaching, site
 from gdnbench.campaign.executors.base import LOCAL, LaunchLost, Needs, hardware_here
 from gdnbench.campaign.machine import Hardware, accelerators
 from gdnbench.cli import app, exits
@@ -269,7 +271,7 @@ def test_a_machine_with_other_code_or_files_is_refused(tmp_path: Path) -> None:
 
 def test_a_machine_without_the_project_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("gdnbench.campaign.executors.site")
-    monkeypatch.setitem(__import__("sys").modules, "gdnbench.campaign.executors.site", None)
+    monkeypatch.setitem(sys.modules, "gdnbench.campaign.executors.site", None)
     assert "gdnbench is not installed there" in on_ray._look()({}, b"")
 
 
@@ -299,7 +301,7 @@ def test_gpus_are_known_without_waking_them(tmp_path: Path) -> None:
         (["--executor", "slurm"], 2, "there are local and ray"),
         (["--address", "10.0.0.1:6379"], 2, "add --executor ray"),
         (["--executor", "ray", "--address", "ray://10.0.0.1:10001"], 2, "HOST:PORT of a Ray cluster is needed"),
-        (["--executor", "ray", "--address", "127.0.0.1:1"], 4, "no Ray cluster answers there"),
+        (["--executor", "ray", "--address", "127.0.0.1:1"], 4, "no Ray cluster can be reached there"),
     ],
 )
 @pytest.mark.parametrize("command", ["step", "serve"])
@@ -313,11 +315,19 @@ def test_an_executor_that_cannot_be_had_is_one_line(
     assert not list(tmp_path.rglob("plan.json")), "nothing is begun"
 
 
+def test_what_listens_and_is_no_ray_is_one_line_in_good_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(reaching, "ANSWER_S", 2.0)
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        address = f"127.0.0.1:{listening.getsockname()[1]}"
+        with pytest.raises(EnvironmentMissing, match=r"nothing that is Ray has answered in 2 s"):
+            reaching.reach(address)
+
+
 def test_without_ray_the_extra_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GDNBENCH_CACHE", str(tmp_path))
-    monkeypatch.setitem(__import__("sys").modules, "ray", None)
+    monkeypatch.setattr(reaching, "find_spec", lambda name: None)
     assert exits.run(app, ["step", "pr51913.before", "pr51913.after", "--executor", "ray"]) == 4
     assert "pip install 'gdnbench[ray]'" in capsys.readouterr().err
 

@@ -131,7 +131,7 @@ def pairs(journal: Journal) -> list[tuple[Any, ...]]:
 
 
 def test_a_cluster_gives_the_same_pairs_as_this_machine(cluster: Any, cache: Path) -> None:
-    few = ["pr51913.after", "pr51913.after+100%", "--scenario", "16q1s1k", "--launches", "3", "--rounds", "3"]
+    few = ["pr51913.after", "pr51913.after+100%", "--scenario", "16q1s1k", "--launches", "2", "--rounds", "3"]
     history = ["--history", str(cache / "history")]
     status, out, err = told(start(*few, *on(cluster), *history))
     assert status in (0, 1) and "kept in the history" in err
@@ -140,7 +140,7 @@ def test_a_cluster_gives_the_same_pairs_as_this_machine(cluster: Any, cache: Pat
     assert there.plan == here.plan
     assert there.waits() is not None, "and handicaps were sized on a machine of the cluster"
     assert pairs(there) == pairs(here)
-    assert [launch.number for launch in there.finished()] == [1, 2, 3]
+    assert [launch.number for launch in there.finished()] == [1, 2]
     assert there.hardware == here.hardware
     (run,) = (cache / "history").glob("*-step-*/run.json")
     environments = [own for launch in there.finished() for own in launch.environment.values()]
