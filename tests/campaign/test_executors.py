@@ -269,6 +269,19 @@ def test_a_machine_with_other_code_or_files_is_refused(tmp_path: Path) -> None:
     assert "make vllm" in str(look(Needs("cpu", lacking), {}))
 
 
+@pytest.mark.parametrize(
+    ("gpus", "says"),
+    [((), "cannot be told"), (("A10", "H200"), "several kinds of GPUs (A10, H200)"), (("H200",), None)],
+)
+def test_a_machine_whose_gpus_differ_is_refused_for_a_plan_on_gpus(
+    gpus: tuple[str, ...], says: str | None, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(site, "hardware_here", lambda: Hardware("a processor", 2, gpus))
+    refusal = site.look(own_code(), pickle.dumps((Needs("cuda", sound), {}))).refusal
+    assert refusal is None if says is None else says in str(refusal)
+    assert site.look(own_code(), pickle.dumps((NEEDS, {}))).refusal is None
+
+
 def test_a_machine_without_the_project_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("gdnbench.campaign.executors.site")
     monkeypatch.setitem(sys.modules, "gdnbench.campaign.executors.site", None)

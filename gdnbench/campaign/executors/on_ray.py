@@ -100,7 +100,8 @@ class RayExecutor:
         if self._hardware is None and self._machines:
             self._choose()
         if not self._machines:
-            reasons = dict.fromkeys(self._refused.values()) or {"it has no machines": None}
+            nobody = "none has answered" if self._looking else "it has no machines"
+            reasons = dict.fromkeys(self._refused.values()) or {nobody: None}
             raise EnvironmentMissing(
                 f"no machine of the Ray cluster at {self._address} will do: {'; '.join(list(reasons)[:3])}"
             )

@@ -84,11 +84,15 @@ def look(code: Mapping[str, str], sent: bytes) -> Look:
             return Look(f"{path} is not there: put it at the same path on every machine")
         if found != digest:
             return Look(f"{path} has other contents than where the campaign was begun: copy it anew")
+    hardware = hardware_here()
+    if needs.device == "cuda" and len(hardware.accelerators) != 1:
+        several = f"it has several kinds of GPUs ({', '.join(hardware.accelerators)}), and kinds are never mixed"
+        return Look(several if hardware.accelerators else "which GPU it has cannot be told: no /proc/driver/nvidia")
     try:
         needs.check(lambda line: None)
     except UserError as error:
         return Look(str(error))
-    return Look(None, hardware_here())
+    return Look(None, hardware)
 
 
 def launch(work: Work[T], number: int) -> T | Failed:
