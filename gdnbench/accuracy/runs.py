@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gdnbench.campaign.machine import Hardware
 from gdnbench.serving.records import ServerFacts
 from gdnbench.values.coverage import Builds
 
@@ -38,6 +39,11 @@ class AccuracyRun:
     folder: str
     witness: Mapping[str, Any] | None
     environment: Mapping[str, Any]
+
+    @property
+    def hardware(self) -> Hardware:
+        """Of the machine on which its server ran."""
+        return Hardware.of(self.environment)
 
     def to_json(self) -> dict[str, Any]:
         return {"schema": SCHEMA, **asdict(self), "coverage": [one.to_json() for one in self.coverage]}

@@ -19,6 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar
 
+from gdnbench.campaign.machine import Hardware
 from gdnbench.campaign.plan import Plan
 from gdnbench.campaign.records import LaunchRecord
 from gdnbench.oracle.cache import cache_root
@@ -42,6 +43,9 @@ class AnyLaunch(Protocol):
 
     @property
     def number(self) -> int: ...
+
+    @property
+    def hardware(self) -> Hardware: ...
 
     def to_json(self) -> dict[str, Any]: ...
 
@@ -123,11 +127,12 @@ class CampaignJournal(Generic[P, L]):
             yield
 
     @contextmanager
-    def running(self, *failures: type[UserError]) -> Iterator[None]:
+    def running(self, *failures: type[UserError], options: str = "") -> Iterator[None]:
         """While its launches run: locked; what ends them early says what is kept and how to go on.
 
         Args:
             failures: errors after which the campaign can go on, beside Ctrl-C.
+            options: of the command line that it has to go on with, beside the directory.
 
         Raises:
             Interrupted: by Ctrl-C.
@@ -136,9 +141,9 @@ class CampaignJournal(Generic[P, L]):
             try:
                 yield
             except KeyboardInterrupt:
-                raise Interrupted(f"interrupted after {self.kept}; {self.how_to_go_on}") from None
+                raise Interrupted(f"interrupted after {self.kept}; {self.how_to_go_on}{options}") from None
             except failures as error:
-                raise type(error)(f"{error} ({self.kept} are kept; {self.how_to_go_on})") from None
+                raise type(error)(f"{error} ({self.kept} are kept; {self.how_to_go_on}{options})") from None
 
     def waits(self) -> dict[str, dict[str, int]] | None:
         """For each handicapped role and scenario its busy wait in idle loops; None before they were measured."""
@@ -171,16 +176,13 @@ class CampaignJournal(Generic[P, L]):
         Raises:
             UserError: a file is damaged; the line names it.
         """
-        records: list[L] = []
-        for number in range(1, self.plan.launches + 1):
-            path = self._file(number, "json")
-            try:
-                records.append(self.launch_class.from_json(_read(path)))
-            except FileNotFoundError:
-                continue
-            except (OSError, ValueError) as error:
-                raise self._damaged(path, error) from None
-        return tuple(records)
+        return tuple(self._finished())
+
+    @property
+    def hardware(self) -> Hardware | None:
+        """Of its finished launches: one kind of machine, since `record` takes no other; None before the first."""
+        first = next(self._finished(), None)
+        return None if first is None else first.hardware
 
     def missing(self) -> tuple[int, ...]:
         """The numbers of the launches that are still to run."""
@@ -190,14 +192,27 @@ class CampaignJournal(Generic[P, L]):
         """Keep a finished launch.
 
         Raises:
+            UserError: it ran on other hardware than those before it.
             EnvironmentMissing: the disk refuses.
         """
+        same_hardware(self.hardware, launch.hardware)
         with _disk(self.directory):
             _write(self._file(launch.number, "json"), launch.to_json())
 
     def log(self, number: int) -> Path:
         """Where a launch's standard error goes; 0 is the first measurement."""
-        return self._file(number, "log")
+        return log_of(self.directory, number)
+
+    def _finished(self) -> Iterator[L]:
+        for number in range(1, self.plan.launches + 1):
+            path = self._file(number, "json")
+            try:
+                record: L = self.launch_class.from_json(_read(path))
+            except FileNotFoundError:
+                continue
+            except (OSError, ValueError) as error:
+                raise self._damaged(path, error) from None
+            yield record
 
     def _damaged(self, path: Path, error: Exception) -> UserError:
         return UserError(f"{path} is damaged ({error}): delete it, then --resume {self.directory}")
@@ -211,6 +226,28 @@ class Journal(CampaignJournal[Plan, LaunchRecord]):
 
     plan_class = Plan
     launch_class = LaunchRecord
+
+
+def log_of(directory: Path, number: int) -> Path:
+    """Where the standard error of a launch goes in a campaign's directory."""
+    return directory / "launches" / f"{number:03}.log"
+
+
+def same_hardware(kept: Hardware | None, new: Hardware) -> None:
+    """Make sure that a campaign stays on one kind of machine: what differs between two would pass for noise.
+
+    Args:
+        kept: of the finished launches, None where there are none.
+        new: where a launch ran, or is to run.
+
+    Raises:
+        UserError: they differ.
+    """
+    if kept is not None and kept != new:
+        raise UserError(
+            f"the launches of this campaign ran on {kept}, and this machine is {new}: "
+            "go on with it on one of that kind, or begin a new campaign"
+        )
 
 
 def new_directory(sides: Mapping[str, str], kind: str = "") -> Path:

@@ -11,6 +11,7 @@ from typing import Any
 from gdn_impl.catalog import CATALOG, Level
 from gdnbench.campaign.plan import Plan
 from gdnbench.campaign.records import LaunchRecord, Measured
+from gdnbench.campaign.surroundings import priority_caveats
 from gdnbench.campaign.turns import AFTER, BEFORE, CONTROL, LIMIT
 from gdnbench.stats.median import ALPHA, fewest
 from gdnbench.stats.paired import Comparison, judge_rows
@@ -171,6 +172,7 @@ def warnings_of(plan: Plan, launches: Sequence[LaunchRecord]) -> list[Caveat]:
                 "free the machine of other work: noise widens the intervals",
             )
         )
+    found += priority_caveats(own for launch in launches for own in launch.environment.values())
     for key in ("cpu", "torch", "python", "system"):
         kinds = {str(own[key]) for launch in launches for own in launch.environment.values()}
         if len(kinds) > 1:

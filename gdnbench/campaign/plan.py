@@ -62,12 +62,12 @@ class Plan:
     @property
     def shares_process(self) -> bool:
         """Whether all sides can run in one process: there is at most one vLLM among them."""
-        return not self.apart and not self.builders and len(self._vllms()) <= 1
+        return not self.apart and not self.builders and len(self.vllms) <= 1
 
     @property
     def shared_vllm(self) -> str | None:
         """The vLLM that the shared process must be able to import: `0.29.0`, `path:DIR`; None for none or if apart."""
-        return next(iter(self._vllms()), None) if self.shares_process else None
+        return next(iter(self.vllms), None) if self.shares_process else None
 
     def base(self, role: str) -> str:
         """The role that a role's ratio is taken to."""
@@ -78,8 +78,14 @@ class Plan:
         """The roles whose variants carry a handicap."""
         return tuple(role for role, variant in self.variants.items() if variant.handicap is not None)
 
-    def _vllms(self) -> set[str]:
+    @property
+    def vllms(self) -> set[str]:
+        """Every vLLM among the sides: `0.29.0`, `path:DIR`."""
         return {variant.vllm for variant in self.variants.values() if variant.vllm is not None}
+
+    def bound_here(self) -> Plan:
+        """The same, on another machine than it was made on: if bound to a core, then to one of this machine."""
+        return self if self.core is None else replace(self, core=last_core())
 
     def to_json(self) -> dict[str, Any]:
         return {"schema": SCHEMA, **asdict(self)}

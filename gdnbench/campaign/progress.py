@@ -29,7 +29,9 @@ def stages() -> Iterator[Callable[[str, int, int], None]]:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
-    with Progress(*columns, console=console, transient=True, disable=not console.is_terminal) as bar:
+    shown = console.is_terminal
+    # Standard output belongs to answers, and what a library prints there meanwhile is not for the terminal either.
+    with Progress(*columns, console=console, transient=True, redirect_stdout=False, disable=not shown) as bar:
         tasks: dict[str, TaskID] = {}
 
         def tell(stage: str, done: int, total: int) -> None:

@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gdnbench.campaign.machine import Hardware
+
 SCHEMA = 1
 
 
@@ -54,6 +56,11 @@ class LaunchRecord:
     refused: Mapping[str, str]
     unequal: Mapping[str, Mapping[str, tuple[str, ...]]]
     measured: tuple[Measured, ...]
+
+    @property
+    def hardware(self) -> Hardware:
+        """Of the machine on which all its sides ran."""
+        return Hardware.of(next(iter(self.environment.values()), {}))
 
     def to_json(self) -> dict[str, Any]:
         return {"schema": SCHEMA, **asdict(self)}

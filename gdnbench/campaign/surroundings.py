@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from pathlib import Path
 from statistics import median
@@ -14,12 +15,17 @@ from typing import Any
 import numpy as np
 import torch
 
+from gdnbench.campaign.machine import accelerators, cpu_model, host
+from gdnbench.values.verdicts import Caveat
+
 
 def surroundings() -> dict[str, Any]:
     """The machine, the libraries and the settings of this process, as JSON."""
     found: dict[str, Any] = {
+        "machine": host(),
         "cpu": cpu_model(),
         "cores": os.cpu_count(),
+        "accelerators": list(accelerators()),
         "affinity": sorted(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
         "governor": _read("/sys/devices/system/cpu/cpu0/cpufreq/scaling_governor"),
         "load_average": [round(load, 2) for load in os.getloadavg()],
@@ -28,6 +34,7 @@ def surroundings() -> dict[str, Any]:
         "python": platform.python_version(),
         "torch": torch.__version__,
         "numpy": np.__version__,
+        "nice": os.getpriority(os.PRIO_PROCESS, 0) if hasattr(os, "getpriority") else None,
         "threads": torch.get_num_threads(),
         "vllm": getattr(sys.modules.get("vllm"), "__version__", None),
     }
@@ -37,10 +44,15 @@ def surroundings() -> dict[str, Any]:
     return found
 
 
-def cpu_model() -> str:
-    """The processor's name as the system gives it."""
-    lines = (_read("/proc/cpuinfo") or "").splitlines()
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith("model name")), platform.machine())
+def priority_caveats(environments: Iterable[Mapping[str, Any]]) -> Iterator[Caveat]:
+    """What a reader must know where launches had to wait for whatever else ran, as the workers of Ray do by default."""
+    nicest = max((int(own.get("nice") or 0) for own in environments), default=0)
+    if nicest > 0:
+        yield Caveat(
+            "priority",
+            f"launches ran with a lower priority than other processes of their machine (nice {nicest})",
+            "run without nice, and start the nodes of a Ray cluster with RAY_worker_niceness=0",
+        )
 
 
 def available_bytes() -> int | None:

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gdnbench.cli import exits
+from gdnbench.cli.executor_options import AddressOption, ExecutorOption, executor_of, say
 from gdnbench.cli.history_option import HistoryOption
 from gdnbench.cli.server_options import (
     ModelOption,
@@ -63,6 +63,8 @@ def serve(
     ] = False,
     keep: Annotated[Path | None, typer.Option(help="Write the whole campaign to this new file (.json.gz).")] = None,
     recording: Annotated[Path | None, typer.Option(help="Judge a campaign that --keep wrote; measure nothing.")] = None,
+    executor: ExecutorOption = "local",
+    address: AddressOption = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the campaign in this directory.")] = None,
     history: HistoryOption = None,
     fail_on: Annotated[str, typer.Option(help="Verdicts that give exit code 1.")] = exits.FAIL_ON,
@@ -89,9 +91,11 @@ def serve(
     else:
         if keep is not None and keep.exists():
             raise UserError(f"--keep {keep}: it is there already, and a recording is never overwritten")
+        journal: ServeJournal | None = None
         if resume is not None:
             journal = ServeJournal.open(resume)
-            same_sides(journal.plan, before, after)
+            plan = journal.plan
+            same_sides(plan, before, after)
         elif before is None or after is None:
             raise UserError("two variants are needed, for example: gdnbench serve pr51913.before pr51913.after")
         else:
@@ -113,10 +117,11 @@ def serve(
                 flags=server_flag or (),
                 observation=observation,
             )
-            campaign.check_releases(plan, say=lambda line: print(line, file=sys.stderr))
-            journal = campaign.begin(plan)
-        with stages() as tell:
-            found = campaign.run(journal, lambda done, total: tell("blocks", done, total))
+        with executor_of(executor, address) as machines:
+            machines.prepare(campaign.needs(plan, journal.hardware if journal else None), say)
+            journal = journal or campaign.begin(plan)
+            with stages() as tell:
+                found = campaign.run(journal, lambda done, total: tell("blocks", done, total), machines)
         judged_plan, place = journal.plan, journal.directory
         if keep is not None:
             save(judged_plan, found, keep)

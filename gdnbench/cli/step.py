@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import sys
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 from gdnbench.cli import exits
+from gdnbench.cli.executor_options import AddressOption, ExecutorOption, executor_of, say
 from gdnbench.cli.history_option import HistoryOption
 
 EXAMPLE = "Example: gdnbench step pr51913.before pr51913.after --scenario 16q1s1k"
@@ -30,6 +30,8 @@ def step(
     limit: Annotated[
         bool, typer.Option("--limit", help="Run the fastest known builder beside: both sides as multiples of it.")
     ] = False,
+    executor: ExecutorOption = "local",
+    address: AddressOption = None,
     resume: Annotated[Path | None, typer.Option(help="Go on with the campaign in this directory.")] = None,
     history: HistoryOption = None,
     fail_on: Annotated[str, typer.Option(help="Verdicts that give exit code 1.")] = exits.FAIL_ON,
@@ -47,15 +49,18 @@ def step(
 
     failing = exits.verdict_names(fail_on)
     record = recorder(history)
+    journal: Journal | None = None
     if resume is None:
         plan = plan_step(before, after, scenario, part, launches, rounds, device, limit)
-        campaign.check_sides(plan, say=lambda line: print(line, file=sys.stderr))
-        journal = campaign.begin(plan)
     else:
         journal = Journal.open(resume)
-        same_sides(journal.plan, before, after, scenario, part, launches, rounds, limit or None)
-    with progress("launches", journal.plan.launches) as done:
-        records = campaign.run(journal, done)
+        plan = journal.plan
+        same_sides(plan, before, after, scenario, part, launches, rounds, limit or None)
+    with executor_of(executor, address) as machines:
+        machines.prepare(campaign.needs(plan, journal.hardware if journal else None), say)
+        journal = journal or campaign.begin(plan)
+        with progress("launches", plan.launches) as done:
+            records = campaign.run(journal, done, executor=machines)
     judged = judge_campaign(journal.plan, records)
     (print_json if json else print_tables)(judged, journal.directory)
     record(lambda: step_run(judged))

@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
 import platform
-from collections.abc import Iterable
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -13,7 +11,8 @@ import torch
 
 import gdn_impl
 import gdnbench
-from gdnbench.campaign.surroundings import cpu_model
+from gdnbench.campaign.code import digest
+from gdnbench.campaign.machine import cpu_model
 from gdnbench.gate.commits import checked_out
 from gdnbench.values.gate import Identity
 
@@ -45,14 +44,3 @@ def identity_of(builders: Path | None = None, commit: str | None = None) -> Iden
         system=platform.system(),
         made=datetime.now(UTC).isoformat(timespec="seconds"),
     )
-
-
-def digest(places: Iterable[Path]) -> str:
-    """SHA-256 of Python files: of each the name below its place, and its bytes."""
-    whole = hashlib.sha256()
-    for place in places:
-        for path in sorted(place.rglob("*.py")) if place.is_dir() else [place]:
-            name, content = path.relative_to(place.parent).as_posix(), path.read_bytes()
-            whole.update(f"{name}\0{len(content)}\0".encode())
-            whole.update(content)
-    return whole.hexdigest()

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from gdnbench.campaign.machine import keyed
 from gdnbench.history.asv_files import AsvFigure, AsvFile
 from gdnbench.history.pointing import one_line
-from gdnbench.history.surroundings import keyed
 from gdnbench.values.runs import Machine, Run, RunIdentity, Source
 from gdnbench.values.series import Point, Series
 from gdnbench.values.verdicts import Caveat

@@ -17,7 +17,8 @@ from gdnbench.values.verdicts import Judgement, StepRow, Verdict, worst
 def chain_run(judged: JudgedChain) -> Run:
     """The run of a judged chain: each side's step time, its ratios to the one before and to the first, the control."""
     plan, launches = judged.plan, judged.launches
-    machine = machine_of(next(iter(launches[0].environment.values())), plan.device, **releases_of(launches[0]))
+    first, *others = [next(iter(launch.environment.values())) for launch in launches]
+    machine = machine_of(first, plan.device, others, **releases_of(launches[0]))
     block = {"steps": plan.steps, "warmup": plan.warmup}
     own = [caveat for pair in judged.pairs for caveat in pair.warnings]
     return Run(

@@ -5,9 +5,9 @@ from __future__ import annotations
 import uuid
 from collections.abc import Iterator
 
+from gdnbench.campaign.machine import host
 from gdnbench.history.of_cost import cost_comparison, counts
 from gdnbench.history.pointing import comparison, once, own_figure
-from gdnbench.history.surroundings import host
 from gdnbench.values.gate import EXACT, GateResult, GateRow, GateRun
 from gdnbench.values.metrics import METRICS
 from gdnbench.values.runs import Machine, Run, RunIdentity, Source, moment

@@ -22,7 +22,9 @@ def serve_run(plan: ServePlan, launches: Sequence[ServeLaunch], result: ServeRes
     """The run of a judged campaign: each figure of both sides, its ratio and the control's; builds by kind of step."""
     launches = sorted(launches, key=lambda launch: launch.number)
     identity, server = result.identity, plan.server
-    machine = machine_of(identity.environment, server.device, vllm=", ".join(sorted(set(plan.releases.values()))))
+    others = [launch.environment for launch in launches[1:]]
+    vllm = ", ".join(sorted(set(plan.releases.values())))
+    machine = machine_of(identity.environment, server.device, others, vllm=vllm)
     return Run(
         identity=RunIdentity(
             kind="serve",

@@ -18,7 +18,8 @@ from gdnbench.values.series import Point, Series, setting
 def step_run(judged: JudgedCampaign) -> Run:
     """The run of a judged campaign: both sides' step times, their ratio, and the control's, for each row."""
     plan, launches = judged.plan, judged.launches
-    machine = machine_of(next(iter(launches[0].environment.values())), plan.device, **releases_of(launches[0]))
+    first, *others = [next(iter(launch.environment.values())) for launch in launches]
+    machine = machine_of(first, plan.device, others, **releases_of(launches[0]))
     block = {"steps": plan.steps, "warmup": plan.warmup}
     return Run(
         identity=RunIdentity(

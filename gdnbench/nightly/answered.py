@@ -11,9 +11,9 @@ from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from gdnbench.campaign.surroundings import cpu_model
+from gdnbench.campaign.machine import cpu_model, host
 from gdnbench.history.reading import KeptRun
-from gdnbench.history.surroundings import host, source
+from gdnbench.history.surroundings import source
 from gdnbench.nightly.parts import Part
 from gdnbench.oracle.environment import release_python
 from gdnbench.oracle.installed import installed_versions

@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 
+from gdnbench.campaign.executors.base import LOCAL, Executor, LaunchLost, Needs, Tick
 from gdnbench.campaign.journal import new_directory
+from gdnbench.campaign.machine import Hardware
 from gdnbench.campaign.turns import BEFORE
 from gdnbench.oracle.environment import release_process
 from gdnbench.serving.failures import ServerFailed
 from gdnbench.serving.journal import ServeJournal
 from gdnbench.serving.launch import Waits, blocks_of, run_launch
 from gdnbench.serving.plan import ServePlan
+from gdnbench.serving.planning import bound_here
 from gdnbench.serving.records import ServeLaunch
 from gdnbench.values.coverage import Kind
 from gdnbench.values.errors import EnvironmentMissing, UserError
@@ -42,6 +46,18 @@ def check_releases(plan: ServePlan, say: Callable[[str], None] = lambda line: No
         release_process(release, whole=True, device=plan.server.device, say=say)
 
 
+def needs(plan: ServePlan, hardware: Hardware | None = None) -> Needs:
+    """What a machine must have for launches of a plan; not the dataset, since requests are sent with each launch.
+
+    Args:
+        hardware: of the launches that are finished.
+    """
+    drafter = (plan.server.speculative or {}).get("model")
+    named = [Path(place) for place in (plan.server.model, plan.server.tokenizer, drafter) if place]
+    paths = [place for place in dict.fromkeys(named) if place.exists()]
+    return Needs(plan.server.device, partial(check_releases, plan), tuple(paths), hardware)
+
+
 def requests(plan: ServePlan) -> Workload:
     """The requests of a campaign: the same whenever they are chosen.
 
@@ -60,25 +76,30 @@ def requests(plan: ServePlan) -> Workload:
     )
 
 
-def run(journal: ServeJournal, told: Told = lambda done, total: None) -> tuple[ServeLaunch, ...]:
+def run(
+    journal: ServeJournal, told: Told = lambda done, total: None, executor: Executor = LOCAL
+) -> tuple[ServeLaunch, ...]:
     """Run what is still missing of a campaign; all its launches.
 
     Args:
         journal: of the campaign, new or interrupted.
-        told: at the start and after each block.
+        told: at the start and after each block; after each launch, where that runs on another machine.
+        executor: runs the launches; prepared, where that is not this machine.
 
     Raises:
         Interrupted: by Ctrl-C; the finished launches are kept.
         ServerFailed: a server died, hung or would not start; likewise.
+        LaunchLost: machines of a cluster were lost; likewise.
         UserError, EnvironmentMissing: the dataset or a release cannot be had.
     """
     plan = journal.plan
-    with journal.running(ServerFailed, EnvironmentMissing):
+    with journal.running(ServerFailed, LaunchLost, EnvironmentMissing, options=executor.options):
         workload = requests(plan)
         _same_requests(journal, workload)
-        waits = _waits(journal, workload)
-        total = plan.launches * blocks_of(plan)
-        done = total - len(journal.missing()) * blocks_of(plan)
+        waits = _waits(journal, workload, executor)
+        missing, each = journal.missing(), blocks_of(plan)
+        total = plan.launches * each
+        done = total - len(missing) * each
         told(done, total)
 
         def tick() -> None:
@@ -86,12 +107,22 @@ def run(journal: ServeJournal, told: Told = lambda done, total: None) -> tuple[S
             done += 1
             told(done, total)
 
-        for number in journal.missing():
-            journal.record(run_launch(plan, number, workload, waits, journal.directory / "logs", tick))
+        launch = partial(_launch, plan, workload, waits, executor.here)
+        records = executor.run(launch, missing, journal.directory, tick)
+        for finished, record in enumerate(records, start=plan.launches - len(missing) + 1):
+            journal.record(record)
+            done = finished * each
+            told(done, total)
     return journal.finished()
 
 
-def _waits(journal: ServeJournal, workload: Workload) -> Waits:
+def _launch(
+    plan: ServePlan, workload: Workload, waits: Waits, here: bool, number: int, directory: Path, tick: Tick
+) -> ServeLaunch:
+    return run_launch(plan if here else bound_here(plan), number, workload, waits, directory / "logs", tick)
+
+
+def _waits(journal: ServeJournal, workload: Workload, executor: Executor) -> Waits:
     """The busy waits of handicapped roles, found once for a campaign: a percentage is one of a build in this server."""
     plan = journal.plan
     handicaps = {role: variant.handicap for role, variant in plan.variants.items() if variant.handicap is not None}
@@ -101,18 +132,19 @@ def _waits(journal: ServeJournal, workload: Workload) -> Waits:
     if kept is None:
         build_us = 0.0
         if any(handicap.unit == "%" for handicap in handicaps.values()):
-            build_us = _build_us(journal, workload)
+            build_us = _build_us(journal, workload, executor)
         kept = {role: {"build": handicap.nanoseconds(build_us)} for role, handicap in handicaps.items()}
         journal.record_waits(kept)
     return {role: waits["build"] for role, waits in kept.items()}
 
 
-def _build_us(journal: ServeJournal, workload: Workload) -> float:
+def _build_us(journal: ServeJournal, workload: Workload, executor: Executor) -> float:
     """What the most frequent kind of build takes without a handicap, microseconds, from a short launch of its own."""
     plan = journal.plan
     bare = {role: str(variant.bare) for role, variant in plan.variants.items()}
     short = replace(plan, sides=bare, loads=tuple(replace(load, rounds=2) for load in plan.loads))
-    found = run_launch(short, 0, workload, {}, journal.directory / "logs")
+    launch = partial(_launch, short, workload, {}, executor.here)
+    (found,) = executor.run(launch, [0], journal.directory, lambda: None)
     most = max(found.coverage[BEFORE], key=lambda builds: builds.builds if builds.kind is not Kind.MIXED else 0)
     return most.median_us or 0.0
 

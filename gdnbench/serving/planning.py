@@ -89,7 +89,7 @@ def plan_serve(
     loads = tuple(chosen.load(c, quick) for c in sorted(set(concurrency)))
     if rounds is not None:
         loads = tuple(replace(load, rounds=rounds) for load in loads)
-    server_cores, load_cores = _cores(chosen)
+    server_cores, load_cores = _cores(chosen.device)
     return ServePlan(
         sides=texts,
         method=how,
@@ -225,9 +225,15 @@ def _speculative(chosen: Preset, asked: str | None) -> Mapping[str, Any] | None:
     return found
 
 
-def _cores(chosen: Preset) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
+def bound_here(plan: ServePlan) -> ServePlan:
+    """The same, on another machine than it was made on: what is bound to cores is bound to those of this machine."""
+    server_cores, load_cores = _cores(plan.server.device)
+    return replace(plan, server_cores=server_cores, load_cores=load_cores)
+
+
+def _cores(device: str) -> tuple[tuple[int, ...] | None, tuple[int, ...] | None]:
     """On a CPU the last core for the load generator and the others for the server; on a GPU nothing is bound."""
-    if chosen.device != "cpu" or not hasattr(os, "sched_getaffinity"):
+    if device != "cpu" or not hasattr(os, "sched_getaffinity"):
         return None, None
     cores = sorted(os.sched_getaffinity(0))
     if len(cores) == 1:

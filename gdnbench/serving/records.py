@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from typing import Any
 
+from gdnbench.campaign.machine import Hardware
 from gdnbench.values.coverage import Builds
 
 SCHEMA = 1
@@ -200,6 +201,11 @@ class ServeLaunch:
     coverage: Mapping[str, tuple[Builds, ...]]
     equality: LiveEquality | None
     environment: Mapping[str, Any]
+
+    @property
+    def hardware(self) -> Hardware:
+        """Of the machine on which its servers ran."""
+        return Hardware.of(self.environment)
 
     def to_json(self) -> dict[str, Any]:
         coverage = {role: [one.to_json() for one in builds] for role, builds in self.coverage.items()}

@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -45,6 +46,19 @@ def test_busy_waits_are_kept_once(tmp_path: Path) -> None:
     with pytest.raises(EnvironmentMissing):
         journal.record_waits({"after": {"16q1s1k": 22}})
     assert journal.waits() == {"after": {"16q1s1k": 21}}
+
+
+def test_launches_of_other_hardware_never_meet_in_a_campaign(tmp_path: Path) -> None:
+    def on(number: int, cores: int) -> LaunchRecord:
+        return replace(launch(number), environment={"before": {"cpu": "a processor", "cores": cores}})
+
+    journal = Journal.create(tmp_path, PLAN)
+    assert journal.hardware is None
+    journal.record(on(2, 16))
+    with pytest.raises(UserError, match="ran on a processor, 16 cores, and this machine is a processor, 8 cores"):
+        journal.record(on(1, 8))
+    journal.record(on(1, 16))
+    assert journal.missing() == (3,) and str(Journal.open(tmp_path).hardware) == "a processor, 16 cores"
 
 
 def test_nothing_is_overwritten_and_nothing_half_written_is_left(tmp_path: Path) -> None:

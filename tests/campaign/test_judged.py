@@ -101,11 +101,12 @@ def test_on_a_gpu_the_clock_that_decides_depends_on_the_change(change: int, prim
 
 
 def test_what_a_reader_must_know_is_said() -> None:
-    busy = {"before": {**ENVIRONMENT, "load_average": [7.0, 1.0, 1.0], "torch": "3"}}
+    busy = {"before": {**ENVIRONMENT, "load_average": [7.0, 1.0, 1.0], "torch": "3", "nice": 15}}
     found = judged(plan("pr41873.before", "pr41873.after"), 0.0, environment=busy, refused={"q2k": "it cannot"})
     said = {caveat.code: caveat.message for caveat in found.warnings}
-    assert said.keys() == {"refused", "level", "busy", "environment"}
+    assert said.keys() == {"refused", "level", "busy", "environment", "priority"}
     assert "q2k" in said["refused"] and "7" in said["busy"] and "torch" in said["environment"]
+    assert "nice 15" in said["priority"]
 
 
 def test_many_rows_get_the_launches_they_need() -> None:

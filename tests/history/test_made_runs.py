@@ -239,9 +239,17 @@ def test_a_gate_and_a_baseline(tmp_path: Path) -> None:
 def test_a_machine_has_no_name_in_clear(monkeypatch: pytest.MonkeyPatch) -> None:
     import platform
 
-    from gdnbench.history.surroundings import host
+    from gdnbench.campaign.machine import host
 
     monkeypatch.delenv("GDNBENCH_MACHINE", raising=False)
     assert host() == host()
     assert len(host()) == 12
     assert platform.node() not in host()
+
+
+def test_a_run_is_of_the_machine_that_measured_it_or_of_several() -> None:
+    from gdnbench.history.surroundings import SEVERAL, machine_of
+
+    here, there = ({"cpu": "a processor", "machine": name} for name in ("bench-1", "bench-2"))
+    assert machine_of(here, "cpu").host == machine_of(here, "cpu", [here]).host == "bench-1"
+    assert machine_of(here, "cpu", [here, there]).host == SEVERAL

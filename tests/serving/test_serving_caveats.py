@@ -124,6 +124,12 @@ CAVEATS = {
         "busy",
         "the load average reached 7 on 2 cores",
     ),
+    "workers that give way": (
+        SWITCH,
+        lambda: one(SWITCH, environment={**ENVIRONMENT, "nice": 15}),
+        "priority",
+        "a lower priority than other processes of their machine (nice 15)",
+    ),
     "another torch": (
         SWITCH,
         lambda: one(SWITCH, environment={**ENVIRONMENT, "torch": "2.12.0"}),

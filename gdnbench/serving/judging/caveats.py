@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import mean, median
 
+from gdnbench.campaign.surroundings import priority_caveats
 from gdnbench.campaign.turns import AFTER, BEFORE
 from gdnbench.serving.judging.builds import promises
 from gdnbench.serving.judging.rounds import at_once, blocks_of, one_token, rounds
@@ -140,6 +141,7 @@ def _environment(launches: Sequence[ServeLaunch]) -> Iterator[Caveat]:
     if cores and busiest > cores:
         says = f"the load average reached {busiest:g} on {cores} cores"
         yield Caveat("busy", says, "free the machine of other work: noise widens the intervals")
+    yield from priority_caveats(one.environment for one in launches)
     for key in ("cpu", "gpu", "torch", "python", "system"):
         kinds = {str(one.environment.get(key)) for one in launches}
         if len(kinds) > 1:
