@@ -32,7 +32,8 @@ def nightly(
     """Measure what a plan declares and no earlier run answers; keep each part as soon as it is done.
 
     A part that cannot be measured is named, and the rest goes on (exit code 4 at the end). Verdicts named by --fail-on
-    are alerts (exit code 1), told apart from measuring. Ctrl-C stops it; the same command goes on.
+    are alerts (exit code 1), told apart from measuring; so are shifts for the worse, where regressed is named. Ctrl-C
+    stops it; the same command goes on.
     """
     opened = open_history(history)
     from gdnbench.campaign.progress import stages
@@ -41,18 +42,20 @@ def nightly(
     from gdnbench.nightly.plan_file import read_plan
     from gdnbench.report.nightly import print_json, print_night
     from gdnbench.values.nights import PartState
+    from gdnbench.values.verdicts import Verdict
 
     asked = read_plan(plan)
     try:
         budget_s = None if budget is None else duration(budget)
     except ValueError as error:
         raise UserError(f"--budget {budget}: {error}") from None
+    failing = asked.fail_on if fail_on is None else exits.verdict_names(fail_on)
     with stages() as told:
         found = run_night(
             asked,
             opened,
             budget_s=budget_s,
-            fail_on=None if fail_on is None else exits.verdict_names(fail_on),
+            fail_on=failing,
             telling=Telling(told, lambda line: print(line, file=sys.stderr)),
         )
     if json:
@@ -61,7 +64,7 @@ def nightly(
         print_night(found, opened.place.location)
     if found.of(PartState.INTERRUPTED):
         return Interrupted.exit_code
-    if found.alerts:
+    if found.alerts or (found.worse and Verdict.REGRESSED in failing):
         return exits.FAILING_VERDICT
     return EnvironmentMissing.exit_code if found.of(PartState.FAILED) else exits.DONE
 

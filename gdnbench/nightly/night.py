@@ -14,6 +14,8 @@ from pathlib import Path
 from gdnbench.history.history import History
 from gdnbench.history.pointing import one_line
 from gdnbench.history.reading import KeptRun
+from gdnbench.history.shifts import report
+from gdnbench.history.shifts import suspects as suspects_of
 from gdnbench.nightly.answered import Stamp, answered_by, fingerprint, last_seconds
 from gdnbench.nightly.budget import estimate_s, in_order
 from gdnbench.nightly.measuring import Say, Told, measure
@@ -36,9 +38,9 @@ Suspects = Callable[[History, tuple[str, ...]], Collection[str]]
 Measure = Callable[[Part, Path, Told, Say], Run]
 
 
-def nobody(history: History, runs: tuple[str, ...]) -> Collection[str]:
-    """Suspects none."""
-    return ()
+def doubted(history: History, runs: tuple[str, ...]) -> Collection[str]:
+    """The runs of tonight in which some series may have shifted."""
+    return {suspect.night for suspect in suspects_of(history, runs)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,14 +62,15 @@ def run_night(
     *,
     budget_s: float | None = None,
     fail_on: frozenset[Verdict] | None = None,
-    suspects: Suspects = nobody,
+    suspects: Suspects = doubted,
     telling: Telling | None = None,
     measuring: Measure = measure,
 ) -> Night:
     """Measure what a plan asks and no run of the history answers; each part is kept as soon as it is done.
 
-    A part that cannot be measured is named, and the rest goes on. After the parts, what is suspect is measured again.
-    Ctrl-C ends it after what it interrupted is put down; the same call goes on where it stopped.
+    A part that cannot be measured is named, and the rest goes on. After the parts, what is suspect is measured again,
+    and shifts that no night has told yet are told. Ctrl-C ends it after what it interrupted is put down; the
+    same call goes on where it stopped.
 
     Args:
         history: where runs are kept.
@@ -85,9 +88,10 @@ def run_night(
     night = _Night(history, budget_s or plan.budget_s, started, telling or Telling(), measuring)
     night.measure(plan.parts)
     night.rerun(suspects)
+    shifts = () if night.stopped else report(history)
     outcomes = tuple(night.outcomes[place] for place in sorted(night.outcomes))
     named = plan.fail_on if fail_on is None else fail_on
-    return Night(started, plan.name, night.budget_s, night.elapsed, outcomes, alerts(outcomes, named))
+    return Night(started, plan.name, night.budget_s, night.elapsed, outcomes, alerts(outcomes, named), shifts)
 
 
 @dataclass(slots=True)

@@ -9,6 +9,7 @@ from rich.text import Text
 
 from gdnbench.history.pointing import one_line
 from gdnbench.report.console import STYLES, wide_console
+from gdnbench.report.shifts import in_one_line
 from gdnbench.values.nights import Night, PartOutcome, PartState
 
 _STYLES = {PartState.FAILED: "red", PartState.LEFT_OUT: "yellow", PartState.INTERRUPTED: "yellow"}
@@ -37,9 +38,13 @@ def print_night(night: Night, history: str) -> None:
             ),
         )
     console.print(table)
-    console.print("alerts" if night.alerts else "alerts: none", style="bold", highlight=False)
+    console.print("alerts" if night.alerts or night.shifts else "alerts: none", style="bold", highlight=False)
     for one in night.alerts:
         console.print(Text(f"{_alert(one)}: gdnbench history show {one.runs[0]} --history {history}"), soft_wrap=True)
+    for shift in night.shifts:
+        console.print(
+            Text(f"{in_one_line(shift)}: gdnbench shifts show {shift.id} --history {history}"), soft_wrap=True
+        )
     console.print(f"Next: {advice(night)}", highlight=False, soft_wrap=True)
 
 
@@ -57,7 +62,7 @@ def advice(night: Night) -> str:
         return f"mend what could not be measured: {failed[0].name}: {failed[0].why}"
     if left := night.of(PartState.LEFT_OUT):
         return f"give it more time with --budget, or the plan less to do: {len(left)} did not fit"
-    return "look at the alerts" if night.alerts else "nothing"
+    return "look at the alerts" if night.alerts or night.worse else "nothing"
 
 
 def _alert(one: PartOutcome) -> str:

@@ -92,6 +92,12 @@ def tell_skipped(found: Found) -> None:
         _say(Console(stderr=True), f"! skipped {one}", "yellow")
 
 
+def in_one_line(shift: Shift) -> str:
+    """What shifted, by how much, and how sure that is."""
+    way = "for the worse" if shift.worse else "for the better"
+    return f"{shift.state} shift {way}: {shift.series}: {_change(shift)}"
+
+
 def _level(shift: Shift, level: float) -> str:
     if shift.interval is None and level == int(level):
         return f"{level:,.0f} {shift.unit}"

@@ -7,6 +7,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from enum import StrEnum
 
+from gdnbench.values.shifts import Shift
 from gdnbench.values.verdicts import Json, Verdict
 
 
@@ -67,6 +68,7 @@ class Night:
         seconds: the time that it took.
         outcomes: a part each, in the order of the plan.
         alerts: the parts whose verdict asks for attention.
+        shifts: of the history, that no night told before.
     """
 
     name: str
@@ -75,6 +77,12 @@ class Night:
     seconds: float
     outcomes: tuple[PartOutcome, ...]
     alerts: tuple[PartOutcome, ...]
+    shifts: tuple[Shift, ...] = ()
+
+    @property
+    def worse(self) -> tuple[Shift, ...]:
+        """The shifts that ask for attention: for the worse, and nobody has said why."""
+        return tuple(one for one in self.shifts if one.worse and one.state in ("new", "confirmed"))
 
     def of(self, *states: PartState) -> tuple[PartOutcome, ...]:
         """The parts that came to this."""
@@ -91,7 +99,10 @@ class Night:
                 **{state.value: counts[state] for state in PartState},
                 "parts": [one.to_json() for one in self.outcomes],
             },
-            "alerting": {"alerts": [one.to_json() for one in self.alerts]},
+            "alerting": {
+                "alerts": [one.to_json() for one in self.alerts],
+                "shifts": [one.to_json() for one in self.shifts],
+            },
         }
 
 

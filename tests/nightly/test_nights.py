@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -226,6 +227,29 @@ def test_suspects_are_measured_again_at_most_four_times(tmp_path: Path) -> None:
     assert states(night(tmp_path, asked, Measuring())) == [SKIPPED, SKIPPED]
 
 
+def test_a_step_is_measured_again_in_its_night_and_told_when_a_second_night_has_it(tmp_path: Path) -> None:
+    """The rule for shifts asks for the reruns, and what it finds is told once."""
+    began = datetime.now(UTC) - timedelta(days=60)
+    for number in range(40):
+        steady = point(20 + 0.2 * (number % 5), series=series(variant="pr51913.after"))
+        history(tmp_path).record(
+            run(f"earlier {number}", steady, started=(began + timedelta(days=number)).isoformat(), kind="step")
+        )
+    values = itertools.cycle((24.2, 24.4, 24.0, 24.6))
+
+    def slower(asked: Part) -> Run:
+        found = made(asked, when=began + timedelta(days=41))
+        return replace(found, points=(replace(found.points[0], value=next(values)),))
+
+    asked = plan(part(51913, again_after_s=0.0))
+    first, second, third = (night(tmp_path, asked, Measuring(pr51913=slower)) for _ in range(3))
+    assert len(first.outcomes[0].runs) > 1, "tonight's run was suspect, and measured again"
+    assert first.shifts == ()
+    (shift,) = second.worse
+    assert shift.last_before.startswith("00000040-") and shift.first_after == first.outcomes[0].runs[0]
+    assert [one.state for one in (*second.worse, *third.worse)] == ["new", "confirmed"]
+
+
 def test_a_rerun_that_fails_is_told_and_the_measurement_stands(tmp_path: Path) -> None:
     calls = itertools.count()
 
@@ -253,5 +277,5 @@ def test_measuring_and_alerting_stand_apart_in_json(tmp_path: Path) -> None:
     found = night(tmp_path, plan(part(51913)), Measuring(pr51913=lambda one: made(one, Verdict.REGRESSED))).to_json()
     assert found["measuring"]["measured"] == 1 and found["measuring"]["failed"] == 0
     (one,) = found["measuring"]["parts"]
-    assert found["alerting"] == {"alerts": [one]}
+    assert found["alerting"] == {"alerts": [one], "shifts": []}
     assert (one["state"], one["verdict"]) == ("measured", "regressed")
