@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from gdn_impl.catalog import CATALOG
+from gdnbench.campaign.turns import LIMIT
 from gdnbench.dashboard import words
 from gdnbench.dashboard.data import VERDICTS, SeriesData, SiteData
 from gdnbench.dashboard.drawing import sparkline
 from gdnbench.dashboard.marked import Shifts
 from gdnbench.dashboard.pages import Pages
 from gdnbench.dashboard.series_pages import device_id
+from gdnbench.report.numbers import of_limit
 from gdnbench.values.metrics import COST_METRICS
 
 
@@ -52,12 +55,24 @@ def _comparisons(site: SiteData, series: Sequence[SeriesData]) -> list[dict[str,
                     "value": words.value(one, value),
                     "ends": "exact" if one.assumption == "exact" else words.ends(one, low, high),
                     "verdict": VERDICTS[code - 1].value if code else "",
+                    "of_limit": of_limit(_of_limit(site, one)),
                     "run": site.runs[one.last].name,
                     "night": words.night(site.night(one)),
                     "spark": sparkline(site.column(one, "value")),
                 }
             )
     return found
+
+
+def _of_limit(site: SiteData, one: SeriesData) -> tuple[float, float] | None:
+    """Both sides of a comparison as multiples of the limit, where it ran beside them in the last run."""
+    own = (one.series.against, one.series.variant, LIMIT)
+    found = [site.by_id.get(replace(one.series, variant=name, against="").id) for name in own]
+    sides = [side for side in found if side is not None and side.last == one.last]
+    if len(sides) < len(own):
+        return None
+    before, after, limit = (float(site.column(side, "value")[-1]) for side in sides)
+    return before / limit, after / limit
 
 
 def _costs(site: SiteData, series: Sequence[SeriesData]) -> list[tuple[SeriesData, dict[str, str]]]:

@@ -16,7 +16,8 @@ from gdnbench.campaign.costs import count_costs
 from gdnbench.campaign.journal import Journal
 from gdnbench.campaign.judged import judge_campaign
 from gdnbench.campaign.planning import plan_step
-from gdnbench.drivers.choice import change_of
+from gdnbench.campaign.turns import LIMIT
+from gdnbench.drivers.choice import change_of, has_limit
 from gdnbench.history.of_accuracy import accuracy_run
 from gdnbench.history.of_cost import cost_run
 from gdnbench.history.of_serve import serve_run
@@ -71,6 +72,8 @@ def _step(part: Part, journal: Path, told: Told, say: Say) -> Run:
         asked.get("rounds"),
         asked.get("device", "cpu"),
     )
+    if has_limit(plan.part):
+        plan = replace(plan, sides={**plan.sides, LIMIT: LIMIT})
     if plan.change is not None and "scenarios" not in asked:
         plan = replace(plan, primary=(CATALOG[plan.change].primary,), launches=asked.get("launches", 10))
     campaign.check_sides(plan, say)
