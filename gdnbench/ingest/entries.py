@@ -25,8 +25,9 @@ Written = tuple[str, bool]
 
 _VALUE = re.compile(
     rf"(?P<number>{NUMBER})(?P<tail>[.,]*)(?:\s*(?P<unit>%|ms|msec|s|sec|us|µs|tok/s|tokens/s|req/s|tokens|requests))?"
-    r"(?P<rest>(?:\s+\D*)?)"
+    r"(?P<rest>(?:\s+(?:(?!--|==)\D)*)?)"
 )
+"""Words may follow a number; a title there is of another block, whose lines stand beside those of this one."""
 
 _MAY_GO_ON = re.compile(rf"[0-9]{{1,{GROUP}}}(?:\D[0-9]{{{GROUP}}})*")
 

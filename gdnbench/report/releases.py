@@ -49,8 +49,8 @@ def markdown(found: ReleaseHistory) -> str:
     parts = []
     for (head, rows), about in ((step_table(found), EXPLAINED), (count_table(found), COUNTED)):
         if rows:
-            lines = (head, ["---", *["---:"] * (len(head) - 1)], *rows)
-            parts += ["\n".join(f"| {' | '.join(map(cell, line))} |" for line in lines), about]
+            top, *lines = (f"| {' | '.join(map(cell, line))} |" for line in (head, *rows))
+            parts += ["\n".join([top, f"| --- |{' ---: |' * (len(head) - 1)}", *lines]), about]
     return "\n\n".join(parts)
 
 

@@ -134,8 +134,15 @@ def narrowed(found, write, width: int) -> str:
     return "".join(f"{line[:width]}\n" for line in block(found, write=write).splitlines())
 
 
+def side_by_side(found, other, width: int) -> str:
+    """A block that a narrow window wrapped, with another one to its right."""
+    left = [part for line in block(found).splitlines() for part in (line[:width], line[width:].ljust(width)) if part]
+    return "\n".join(f"{own}  {theirs}" for own, theirs in zip(left, block(other).splitlines(), strict=False)) + "\n"
+
+
 @settings(max_examples=2000, suppress_health_check=list(HealthCheck))
 @given(damaged())
+@example((side_by_side(SLOW_ALONE, FAST_ALONE, 45), False))
 @example(("output token throughput (tok/s):    585.00", False))
 @example((narrowed(SLOW_ALONE, SIGNS["1,393.52"], 45), True))
 @example((narrowed(BEFORE, SIGNS["1,393.52"], 45), True))
