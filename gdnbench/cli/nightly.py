@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from inspect import cleandoc
 from pathlib import Path
 from typing import Annotated
 
@@ -31,9 +32,10 @@ def nightly(
 ) -> int:
     """Measure what a plan declares and no earlier run answers; keep each part as soon as it is done.
 
-    A part that cannot be measured is named, and the rest goes on (exit code 4 at the end). Verdicts named by --fail-on
-    are alerts (exit code 1), told apart from measuring; so are shifts for the worse, where regressed is named. Ctrl-C
-    stops it; the same command goes on.
+    A part that cannot be measured is named, and the rest goes on (exit code 4).
+    Verdicts named by --fail-on are alerts (exit code 1), told apart from that;
+    where regressed is named, so are shifts for the worse. Ctrl-C stops it; the
+    same command goes on.
     """
     opened = open_history(history)
     from gdnbench.campaign.progress import stages
@@ -69,4 +71,4 @@ def nightly(
     return EnvironmentMissing.exit_code if found.of(PartState.FAILED) else exits.DONE
 
 
-nightly.__doc__ = f"{nightly.__doc__}\n\n{EXAMPLE}"
+nightly.__doc__ = f"{cleandoc(nightly.__doc__ or '')}\n\n{EXAMPLE}"

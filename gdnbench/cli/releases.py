@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from inspect import cleandoc
 from typing import Annotated
 
 import typer
@@ -36,8 +37,9 @@ def releases(
 ) -> int:
     """Measure which release of vLLM changed the build of which kind of step, and by how much, on this CPU.
 
-    What each release asks of the device is counted; then all releases take turns in the same launches, each held
-    against the one before it. Ctrl-C stops it; the same command goes on.
+    What each release asks of the device is counted. Then all take turns,
+    in the same launches, each held against the one before it.
+    Ctrl-C stops it; the same command goes on.
     """
     opened = open_history(history)
     from gdnbench.campaign.progress import stages
@@ -74,4 +76,4 @@ def releases(
     return status
 
 
-releases.__doc__ = f"{releases.__doc__}\n\n{EXAMPLE}"
+releases.__doc__ = f"{cleandoc(releases.__doc__ or '')}\n\n{EXAMPLE}"

@@ -38,7 +38,7 @@ class Stamp:
         part: the digest of what was asked.
         fingerprint: the digest of all that the answer depends on: what was asked, builders and counting code,
             libraries, and, where time is measured, the machine.
-        seconds: that measuring took, with everything around it.
+        seconds: that measuring took, with everything around it; 0 where it went on after an interruption.
         rerun: 0; from 1, which repetition of a suspect.
     """
 
@@ -110,7 +110,7 @@ def last_seconds(part: Part, runs: Sequence[KeptRun]) -> float | None:
     own = host()
     for run in reversed(runs):
         stamp = stamp_of(run)
-        if stamp is not None and stamp.part == part.digest and run.identity.machine.host == own:
+        if stamp is not None and stamp.part == part.digest and stamp.seconds and run.identity.machine.host == own:
             return stamp.seconds
     return None
 

@@ -33,7 +33,7 @@ STALE_S = 12 * 3600
 """A campaign that was interrupted longer ago is not gone on with: its launches would be of another night."""
 
 Suspects = Callable[[History, tuple[str, ...]], Collection[str]]
-"""Given a history and the names of this night's runs, reruns included: those to be measured again."""
+"""Given a history and the names of the runs that answer this night's parts, reruns included: those to measure again."""
 
 Measure = Callable[[Part, Path, Told, Say], Run]
 
@@ -100,7 +100,8 @@ class _Night:
 
     Attributes:
         outcomes: by the place of a part in the plan.
-        parts: by the names of this night's runs, the place and the part that they are of.
+        takes: the seconds that each part is expected to take.
+        parts: by the names of runs that answer parts of this night, the place and the part.
         stopped: whether somebody stopped it.
     """
 
@@ -111,6 +112,7 @@ class _Night:
     measuring: Measure
     clock: float = field(default_factory=time.monotonic)
     outcomes: dict[int, PartOutcome] = field(default_factory=dict)
+    takes: dict[int, float] = field(default_factory=dict)
     parts: dict[str, tuple[int, Part]] = field(default_factory=dict)
     stopped: bool = False
 
@@ -118,68 +120,45 @@ class _Night:
     def elapsed(self) -> float:
         return time.monotonic() - self.clock
 
+    @property
+    def left(self) -> float:
+        """The seconds that are left."""
+        return max(self.budget_s - self.elapsed, 0.0)
+
     def measure(self, parts: Sequence[Part]) -> None:
         """Every part that is not answered, in an order that suits the budget."""
         runs = self.history.listing().runs
-        seconds: dict[int, float] = {}
         for place, part in enumerate(parts):
+            self.takes[place] = estimate_s(part, last_seconds(part, runs))
             answer = answered_by(part, runs, fingerprint(part))
-            if answer is None:
-                seconds[place] = estimate_s(part, last_seconds(part, runs))
-            else:
+            if answer is not None:
                 self.outcomes[place] = _skipped(part, answer)
+                self.parts[str(answer.name)] = (place, part)
                 self.telling.say(f"skipped {part.name}: {self.outcomes[place].why}")
-        places = list(seconds)
-        order = in_order([parts[place] for place in places], list(seconds.values()), self.budget_s)
-        for number, place in enumerate(places[at] for at in order):
-            self.outcomes[place] = self._part(parts[place], place, seconds[place], f"{number + 1} of {len(places)}")
+        due = [place for place in self.takes if place not in self.outcomes]
+        order = in_order([parts[place] for place in due], [self.takes[place] for place in due], self.budget_s)
+        for number, place in enumerate((due[at] for at in order), 1):
+            self.outcomes[place] = self._part(parts[place], place, f"{number} of {len(due)}")
 
-    def _part(self, part: Part, place: int, seconds: float, which: str) -> PartOutcome:
-        left = self.budget_s - self.elapsed
+    def _part(self, part: Part, place: int, which: str) -> PartOutcome:
+        seconds = self.takes[place]
         if self.stopped:
             return PartOutcome(part.name, PartState.INTERRUPTED, "the night was stopped before")
-        if seconds > left:
-            why = f"it takes about {_minutes(seconds)}, and {_minutes(max(left, 0.0))} were left"
+        if seconds > self.left:
+            why = f"it takes about {_minutes(seconds)}, and {_minutes(self.left)} were left"
             self.telling.say(f"left out {part.name}: {why}")
             return PartOutcome(part.name, PartState.LEFT_OUT, why)
         self.telling.say(f"{which}: {part.name}, about {_minutes(seconds)}")
         clock = time.monotonic()
         try:
             name, run = self._measured(part, place)
-        except (Interrupted, KeyboardInterrupt) as error:
-            self.stopped = True
-            how_far = str(error).partition(";")[0]  # what follows is how to go on with that campaign alone
-            return self._ended(part, PartState.INTERRUPTED, clock, how_far or "interrupted")
-        except UserError as error:
-            return self._ended(part, PartState.FAILED, clock, str(error))
-        except Exception as error:  # whatever it is, the rest of the night goes on
-            traceback.print_exc(file=sys.stderr)
-            return self._ended(part, PartState.FAILED, clock, f"{type(error).__name__}: {error}")
+        except _Ended as ended:
+            self.telling.say(f"{ended.state.value} {part.name}: {ended.why}")
+            return PartOutcome(part.name, ended.state, ended.why, time.monotonic() - clock, expected=part.expected)
         took = time.monotonic() - clock
         verdict = "" if run.verdict is None else f": {run.verdict.value}"
         self.telling.say(f"{which}: {part.name}{verdict}, {_minutes(took)}, kept as {name}")
         return PartOutcome(part.name, PartState.MEASURED, "", took, (name,), run.verdict, part.expected)
-
-    def _ended(self, part: Part, state: PartState, clock: float, why: str) -> PartOutcome:
-        line = one_line(" ".join(why.split()))
-        self.telling.say(f"{state.value} {part.name}: {line}")
-        return PartOutcome(part.name, state, line, time.monotonic() - clock, expected=part.expected)
-
-    def _measured(self, part: Part, place: int, rerun: int = 0) -> tuple[str, Run]:
-        """A part measured and kept: the name of its run, and the run."""
-        clock, digits, told = time.monotonic(), fingerprint(part), self.telling.told
-        for journal in _journals(part, digits, self.history.place.location, rerun):
-            begun = journal.exists()
-            run = self.measuring(
-                part, journal, lambda stage, done, of: told(f"{part.name}: {stage}", done, of), self.telling.say
-            )
-            stamp = Stamp(self.name, part.digest, digits, round(time.monotonic() - clock, 1), rerun)
-            first = self.outcomes[place].runs[0] if rerun else ""
-            name, new = self.history.record(stamp.on(run, first))
-            if new or not begun:  # else this campaign was finished and kept before, and the next one begins anew
-                break
-        self.parts[name] = (place, part)
-        return name, run
 
     def rerun(self, suspects: Suspects) -> None:
         """Measure suspects again, as long as there are any and there is time."""
@@ -189,21 +168,61 @@ class _Night:
             if not again:
                 return
             for place, part in again.items():
-                outcome = self.outcomes[place]
-                if self.stopped or outcome.seconds > self.budget_s - self.elapsed:
-                    why = "it is suspect, and there was no time to measure it again"
-                    self.outcomes[place] = replace(outcome, why=outcome.why or why)
-                    continue
-                self.telling.say(f"again, rerun {number}: {part.name}")
-                try:
-                    name, _ = self._measured(part, place, number)
-                except (Interrupted, KeyboardInterrupt):
-                    self.stopped = True
-                    self.outcomes[place] = replace(outcome, why=f"rerun {number} was interrupted")
-                except UserError as error:
-                    self.outcomes[place] = replace(outcome, why=one_line(f"rerun {number} failed: {error}"))
-                else:
-                    self.outcomes[place] = replace(outcome, runs=(*outcome.runs, name))
+                self.outcomes[place] = self._again(part, place, number)
+
+    def _again(self, part: Part, place: int, number: int) -> PartOutcome:
+        outcome = self.outcomes[place]
+        if self.stopped or self.takes[place] > self.left:
+            return replace(outcome, why="it is suspect, and there was no time to measure it again")
+        self.telling.say(f"again, rerun {number}: {part.name}")
+        try:
+            name, _ = self._measured(part, place, number)
+        except _Ended as ended:
+            state = ended.state if ended.state is PartState.INTERRUPTED else outcome.state
+            return replace(outcome, state=state, why=f"rerun {number} {ended.state.value}: {ended.why}")
+        return replace(outcome, runs=(*outcome.runs, name))
+
+    def _measured(self, part: Part, place: int, rerun: int = 0) -> tuple[str, Run]:
+        """A part measured and kept: the name of its run, and the run.
+
+        Raises:
+            _Ended: it could not be.
+        """
+        try:
+            return self._kept(part, place, rerun)
+        except (Interrupted, KeyboardInterrupt) as error:
+            self.stopped = True
+            how_far = str(error).partition(";")[0]  # what follows is how to go on with that campaign alone
+            raise _Ended(PartState.INTERRUPTED, how_far or "by Ctrl-C") from None
+        except UserError as error:
+            raise _Ended(PartState.FAILED, str(error)) from None
+        except Exception as error:  # whatever it is, the rest of the night goes on
+            traceback.print_exc(file=sys.stderr)
+            raise _Ended(PartState.FAILED, f"{type(error).__name__}: {error}") from None
+
+    def _kept(self, part: Part, place: int, rerun: int) -> tuple[str, Run]:
+        clock, digits, told = time.monotonic(), fingerprint(part), self.telling.told
+        for journal in _journals(part, digits, self.history.place.location, rerun):
+            begun = journal.exists()
+            run = self.measuring(
+                part, journal, lambda stage, done, of: told(f"{part.name}: {stage}", done, of), self.telling.say
+            )
+            seconds = 0.0 if begun else max(round(time.monotonic() - clock, 1), 0.1)
+            first = self.outcomes[place].runs[0] if rerun else ""
+            name, new = self.history.record(Stamp(self.name, part.digest, digits, seconds, rerun).on(run, first))
+            if new or not begun:  # else this campaign was finished and kept before, and the next one begins anew
+                break
+        self.parts[name] = (place, part)
+        return name, run
+
+
+class _Ended(Exception):  # noqa: N818 - what happened
+    """A part came to an end without a run."""
+
+    def __init__(self, state: PartState, why: str) -> None:
+        super().__init__(why)
+        self.state = state
+        self.why = one_line(" ".join(why.split()))
 
 
 def _skipped(part: Part, answer: KeptRun) -> PartOutcome:

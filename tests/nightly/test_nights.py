@@ -263,6 +263,35 @@ def test_a_rerun_that_fails_is_told_and_the_measurement_stands(tmp_path: Path) -
     assert found.outcomes[0].why == "rerun 4 failed: the disk is full"
 
 
+def test_reruns_that_were_interrupted_are_gone_on_with(tmp_path: Path) -> None:
+    calls = itertools.count()
+
+    def stop(asked: Part) -> Run:
+        if next(calls):
+            raise KeyboardInterrupt
+        return made(asked)
+
+    def suspects(place, runs: tuple[str, ...]) -> tuple[str, ...]:
+        return runs if len(runs) == 1 else ()
+
+    found = night(tmp_path, plan(part(51913)), Measuring(pr51913=stop), suspects=suspects)
+    assert states(found) == [INTERRUPTED]
+    assert found.outcomes[0].why == "rerun 1 interrupted: by Ctrl-C"
+    (name,) = found.outcomes[0].runs
+    again = night(tmp_path, plan(part(51913)), Measuring(), suspects=suspects)
+    assert states(again) == [SKIPPED]
+    assert again.outcomes[0].runs[0] == name and len(again.outcomes[0].runs) == 2
+
+
+def test_a_suspect_waits_where_there_is_no_time(tmp_path: Path) -> None:
+    asked = part(51913, minutes=5)
+    night(tmp_path, plan(asked), Measuring())
+    measuring = Measuring()
+    found = night(tmp_path, plan(part(51913, minutes=5), budget_s=1e-6), measuring, suspects=lambda place, runs: runs)
+    assert states(found) == [SKIPPED] and not measuring.measured
+    assert found.outcomes[0].why == "it is suspect, and there was no time to measure it again"
+
+
 def test_lines_tell_what_happens(tmp_path: Path) -> None:
     lines: list[str] = []
     telling = Telling(say=lines.append)
