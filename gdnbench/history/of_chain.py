@@ -6,9 +6,9 @@ from collections.abc import Iterator, Sequence
 
 from gdnbench.campaign.chain import JudgedChain, log_ratios
 from gdnbench.campaign.turns import BEFORE, CONTROL
-from gdnbench.history.of_step import releases_of
+from gdnbench.history.of_step import machine_of_launches
 from gdnbench.history.pointing import comparison, for_metric, once, own_figure, token_of
-from gdnbench.history.surroundings import machine_of, source
+from gdnbench.history.surroundings import source
 from gdnbench.values.runs import Machine, Run, RunIdentity, moment
 from gdnbench.values.series import Point, Series, setting
 from gdnbench.values.verdicts import Judgement, StepRow, Verdict, worst
@@ -17,8 +17,7 @@ from gdnbench.values.verdicts import Judgement, StepRow, Verdict, worst
 def chain_run(judged: JudgedChain) -> Run:
     """The run of a judged chain: each side's step time, its ratios to the one before and to the first, the control."""
     plan, launches = judged.plan, judged.launches
-    first, *others = [next(iter(launch.environment.values())) for launch in launches]
-    machine = machine_of(first, plan.device, others, **releases_of(launches[0]))
+    machine = machine_of_launches(launches, plan.device)
     block = {"steps": plan.steps, "warmup": plan.warmup}
     own = [caveat for pair in judged.pairs for caveat in pair.warnings]
     return Run(

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gdnbench.campaign.judged import JudgedCampaign
@@ -18,8 +18,7 @@ from gdnbench.values.series import Point, Series, setting
 def step_run(judged: JudgedCampaign) -> Run:
     """The run of a judged campaign: both sides' step times, their ratio, and the control's, for each row."""
     plan, launches = judged.plan, judged.launches
-    first, *others = [next(iter(launch.environment.values())) for launch in launches]
-    machine = machine_of(first, plan.device, others, **releases_of(launches[0]))
+    machine = machine_of_launches(launches, plan.device)
     block = {"steps": plan.steps, "warmup": plan.warmup}
     return Run(
         identity=RunIdentity(
@@ -65,7 +64,8 @@ def _variants(plan: Plan) -> dict[str, str]:
     }
 
 
-def releases_of(launch: LaunchRecord) -> dict[str, str]:
-    """The releases of vLLM that a launch ran, as a library's version: none where there were none."""
-    found = {str(own["vllm"]) for own in launch.environment.values() if own.get("vllm")}
-    return {"vllm": ", ".join(sorted(found))} if found else {}
+def machine_of_launches(launches: Sequence[LaunchRecord], device: str) -> Machine:
+    """Where launches ran, one machine or several of a kind; their releases of vLLM are a library's version."""
+    first, *others = [next(iter(launch.environment.values())) for launch in launches]
+    releases = {str(own["vllm"]) for own in launches[0].environment.values() if own.get("vllm")}
+    return machine_of(first, device, others, **({"vllm": ", ".join(sorted(releases))} if releases else {}))

@@ -10,20 +10,9 @@ import pytest
 
 import sites
 from browser import DESKTOP, PHONE, Browser
-from gdnbench.values.errors import EnvironmentMissing
 from kept import MACHINE
 
 pytestmark = pytest.mark.slow
-
-
-@pytest.fixture(scope="module")
-def window():
-    try:
-        browser = Browser()
-    except EnvironmentMissing as missing:
-        pytest.skip(str(missing))
-    yield browser
-    browser.driver.quit()
 
 
 @pytest.fixture

@@ -16,7 +16,6 @@ from gdnbench.report.html import page
 from gdnbench.report.markdown import render
 from gdnbench.report.paste import paste
 from gdnbench.report.write import write
-from gdnbench.values.errors import EnvironmentMissing
 
 OUR_OWN = {"h1", "h2", "h3", "p", "strong", "table", "thead", "tbody", "tr", "th", "td", "ul", "ol", "li", "details"}
 OUR_OWN |= {"summary", "code", "pre", "br", "a", "img"}
@@ -88,35 +87,25 @@ def test_a_page_is_inert(text):
     assert not UNSEEN.search(html)
 
 
-@pytest.fixture(scope="module")
-def browser():
-    try:
-        window = Browser()
-    except EnvironmentMissing as missing:
-        pytest.skip(str(missing))
-    yield window
-    window.driver.quit()
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_a_page_opens_in_a_browser_and_asks_nobody(browser: Browser, scheme: str, size, tmp_path: Path):
+def test_a_page_opens_in_a_browser_and_asks_nobody(window: Browser, scheme: str, size, tmp_path: Path):
     report = hostile.report(" ".join(hostile.TEXTS))
     address = write(report, tmp_path).parent / "index.html"
-    browser.size(size)
-    browser.prefer(scheme)
-    browser.requests(), browser.complaints()
-    browser.open(address)
-    browser.run("for (const one of document.querySelectorAll('details')) one.open = true")
-    assert browser.complaints() == []
-    assert {one.partition(":")[0] for one in browser.requests()} == {"file", "data"}
-    assert browser.driver.title == "51913: Computed-token lengths only where a prefill reads them"
-    assert browser.run("return document.scripts.length") == 0
+    window.size(size)
+    window.prefer(scheme)
+    window.requests(), window.complaints()
+    window.open(address)
+    window.run("for (const one of document.querySelectorAll('details')) one.open = true")
+    assert window.complaints() == []
+    assert {one.partition(":")[0] for one in window.requests()} == {"file", "data"}
+    assert window.driver.title == "51913: Computed-token lengths only where a prefill reads them"
+    assert window.run("return document.scripts.length") == 0
     pictures = "return [...document.images].map(one => one.complete && one.naturalWidth > 0)"
-    assert browser.run(pictures) == [True] * 5
-    assert browser.run("return document.documentElement.scrollWidth") <= size[0], "nothing is wider than the window"
-    ground = browser.run("return getComputedStyle(document.body).backgroundColor")
+    assert window.run(pictures) == [True] * 5
+    assert window.run("return document.documentElement.scrollWidth") <= size[0], "nothing is wider than the window"
+    ground = window.run("return getComputedStyle(document.body).backgroundColor")
     assert ground == ("rgb(255, 255, 255)" if scheme == "light" else "rgb(22, 24, 27)")
-    links = browser.run("return [...document.links].map(one => one.href)")
+    links = window.run("return [...document.links].map(one => one.href)")
     assert links == ["https://github.com/vllm-project/vllm/pull/51913"]
