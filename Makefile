@@ -58,7 +58,7 @@ vllm: $(READY) ## the environment that vLLM's releases run in, apart from .venv
 conform: vllm ## every change against the real releases, field by field and operation by operation
 	@$(BIN)/gdnbench conform
 
-nightly: $(READY) vllm ## a night of the default plan, kept in the history runs; HISTORY=DIR for another
+nightly: $(READY) vllm ## a night of the default plan, kept in the history runs; HISTORY=DIR, PLAN=FILE for others
 	@$(BIN)/gdnbench nightly --history $(or $(HISTORY),runs) $(if $(PLAN),--plan $(PLAN))
 
 releases: $(READY) vllm ## which release of vLLM changed which kind of step, kept in datasets/releases
