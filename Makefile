@@ -12,7 +12,7 @@ LIMIT_SCENARIOS := q1s1k 16q1s1k 16q9s1kd8 15q1s1k_q2k 8q9s1kd8_6q1s1k_2q128 16q
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' Makefile
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-15s %s\n", $$1, $$2}' Makefile
 
 $(READY): pyproject.toml Makefile
 	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
@@ -58,7 +58,7 @@ vllm: $(READY) ## the environment that vLLM's releases run in, apart from .venv
 conform: vllm ## every change against the real releases, field by field and operation by operation
 	@$(BIN)/gdnbench conform
 
-nightly: $(READY) vllm ## a night of the default plan, kept in the history runs; HISTORY=DIR for another
+nightly: $(READY) vllm ## a night of the default plan, kept in the history runs; HISTORY=DIR, PLAN=FILE for others
 	@$(BIN)/gdnbench nightly --history $(or $(HISTORY),runs) $(if $(PLAN),--plan $(PLAN))
 
 releases: $(READY) vllm ## which release of vLLM changed which kind of step, kept in datasets/releases
@@ -81,9 +81,9 @@ bench-limit: $(READY) vllm ## the limit against vLLM 0.32.0: step time, and 30 g
 gpu-check: ## costs, step time and the trace's self-check on a GPU, with torch and NumPy alone: at most 8 minutes
 	@$(PYTHON) -m gdnbench.campaign.gpu_check --out reports/gpu || [ $$? -eq 4 ]
 
-accept: accept-step accept-server accept-answers ## everything that the acceptance of any part names
+accept: accept-step accept-server accept-answers ## the acceptance of every part: the three below
 
-accept-server: $(READY) vllm bench lint ## that of the live server: about 3 hours
+accept-server: $(READY) vllm bench lint ## the acceptance of the live server: about 3 hours
 	@$(BIN)/python -m pytest -q tests/serving tests/plugin tests/workloads tests/cli -m "slow or thorough or not slow"
 	@mkdir -p build/records
 	@for n in 1 2 3; do for concurrency in 1 16; do \
@@ -101,7 +101,7 @@ accept-server: $(READY) vllm bench lint ## that of the live server: about 3 hour
 	@$(BIN)/gdnbench serve vllm@0.30.0 vllm@0.31.0 --launches 3 --fail-on invalid
 
 # GSM8K names a directory with gsm8k's test.jsonl and train.jsonl; without it they are fetched.
-accept-answers: $(READY) vllm lint ## that of accuracy: about 45 minutes
+accept-answers: $(READY) vllm lint ## the acceptance of accuracy: about 45 minutes
 	@$(BIN)/python -m pytest -q tests/accuracy tests/cli/test_accuracy_command.py -m "slow or thorough or not slow"
 	@$(BIN)/gdnbench accuracy pr51913.before pr51913.after --limit 300
 	@$(BIN)/gdnbench accuracy pr51913.before pr51913.after
@@ -109,7 +109,7 @@ accept-answers: $(READY) vllm lint ## that of accuracy: about 45 minutes
 	@$(BIN)/gdnbench accuracy pr51913.before pr51913.after --task gsm8k --limit 100 $(if $(GSM8K),--data $(GSM8K))
 	@$(BIN)/gdnbench faults
 
-accept-step: $(READY) vllm bench lint asv ## that of the step: about 70 minutes
+accept-step: $(READY) vllm bench lint asv ## the acceptance of the step: about 70 minutes
 	@$(BIN)/python -m pytest -q -m "slow or not slow"
 	@$(BIN)/gdnbench conform
 	@mkdir -p build

@@ -16,6 +16,7 @@ VARIANTS = {
     "prN.before, prN.after": "our builder without and with a catalogued change, e.g. pr51913.after",
     "vllm@V": "the real code of a release, e.g. vllm@0.29.0 (make vllm)",
     "path:DIR": "a vLLM checkout (make vllm)",
+    "limit": "the fastest builder that we know, with the metadata of vLLM 0.32.0",
     "fault:NAME": f"a builder that is broken on purpose: {', '.join(FAULTS)}",
     "X+P%, X+Nus": "any of them, slowed down by a busy wait, e.g. pr51913.after+2%",
 }

@@ -22,7 +22,7 @@ from gdnbench.values.errors import UserError
 Kind = Literal["pr", "vllm", "path", "limit", "fault"]
 Side = Literal["before", "after"]
 
-FORMS = "prN.before, prN.after, vllm@X.Y.Z, path:DIR, limit, each with an optional +P% or +Nus"
+FORMS = "prN.before, prN.after, vllm@X.Y.Z, path:DIR, limit, fault:NAME, each with an optional +P% or +Nus"
 MOST_PERCENT = 10_000.0
 MOST_MICROSECONDS = 1_000_000.0
 
