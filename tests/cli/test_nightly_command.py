@@ -116,7 +116,7 @@ def test_ctrl_c_stops_a_night_and_the_same_command_goes_on(tmp_path: Path) -> No
     assert len(history(tmp_path / "runs").listing().runs) == 2
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(1500)
 def test_a_small_night_at_every_level(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """Real servers and lm-eval, as few launches as there can be; a verdict is not to be had from so little."""

@@ -93,7 +93,7 @@ def test_each_pair_is_counted_and_all_are_timed_as_one_chain() -> None:
     assert not found.fail_on
 
 
-@pytest.mark.slow
+@pytest.mark.thorough
 @pytest.mark.timeout(900)
 def test_the_step_of_0_31_0_is_measured(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """On decode it costs half as much again at least; the same command a second time measures nothing."""

@@ -126,8 +126,10 @@ def test_the_figures_of_a_block_agree(blocks: dict[str, BlockReply], name: str, 
 
 def test_its_samples_give_its_figures(blocks: dict[str, BlockReply]) -> None:
     found = blocks["four"]
-    counts = {"ttft": 12, "tpot": 12, "itl": 12 * (LENGTH - 1), "e2el": 12}
-    assert {name: len(values) for name, values in found.samples.items()} == counts
+    counts = {name: len(values) for name, values in found.samples.items()}
+    # Tokens that a busy machine hands over together are one chunk.
+    assert 0.9 * 12 * (LENGTH - 1) <= counts.pop("itl") <= 12 * (LENGTH - 1)
+    assert counts == {"ttft": 12, "tpot": 12, "e2el": 12}
     for name, values in found.samples.items():
         assert fmean(values) == pytest.approx(found.figures[f"mean_{name}_ms"], rel=1e-3)
         assert median(values) == pytest.approx(found.figures[f"median_{name}_ms"], rel=1e-3)
