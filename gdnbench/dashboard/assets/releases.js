@@ -29,7 +29,7 @@
     const axis = { gridcolor: colour.line, linecolor: colour.faint, tickcolor: colour.faint };
     const layout = {
       ...gdnbench.sheet(colour, onPaper), height: onPaper ? 340 : 460, margin: { l: 56, r: 16, t: 16, b: 50 },
-      legend: { orientation: "h", y: -0.18 }, xaxis: { ...axis, type: "category" },
+      legend: { orientation: "h", y: -0.24 }, xaxis: { ...axis, type: "category", automargin: true },
       yaxis: { ...axis, type: "log", title: { text: plain(`× ${releases[0]}`) }, tickvals: TICKS, tickformat: ".2~f" },
     };
     Plotly.react(place, traces, layout, gdnbench.configured(place));
