@@ -103,7 +103,7 @@ POINTER = b"version https://git-lfs.github.com/spec/v1\noid sha256:35f0e2\nsize 
             "begins with a UTF-8 byte order mark, which vLLM's loader refuses",
         ),
         ('[{"a": "b"}]'.encode("utf-16"), "other-format", "UTF-16, not JSON in UTF-8"),
-        (gzip.compress(b"[]"), "other-format", "a gzip archive, not JSON"),
+        (gzip.compress(b"[]", mtime=0), "other-format", "a gzip archive, not JSON"),
         ('[{"a": "caf\u00e9"}]'.encode("latin-1"), "not-utf-8", "not UTF-8: byte 0xe9 at byte 11"),
         (b"\0" * 4096, "zero-bytes", "zero bytes from byte 0 on"),
         (b'[{"a": "b' + b"\0" * 99, "zero-bytes", "zero bytes from byte 9 on: a download that did not finish"),
