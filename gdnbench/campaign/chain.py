@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from gdnbench.campaign.judged import default_launches, few, warnings_of
+from gdnbench.campaign.judged import default_launches, few, row_of, warnings_of
 from gdnbench.campaign.plan import Plan, last_core
 from gdnbench.campaign.records import LaunchRecord
 from gdnbench.campaign.surroundings import available_bytes
@@ -23,7 +23,7 @@ from gdnbench.stats.paired import Comparison, judge_rows
 from gdnbench.values.errors import EnvironmentMissing, UserError
 from gdnbench.values.metrics import HOST_TIME, METRICS
 from gdnbench.values.variants import parse
-from gdnbench.values.verdicts import Caveat, Judgement, StepRow
+from gdnbench.values.verdicts import Caveat, StepRow
 
 ROUNDS = 40
 """Of each scenario in a launch: what differs between processes is not had by more rounds."""
@@ -122,7 +122,7 @@ def judge_chain(plan: Plan, launches: Sequence[LaunchRecord]) -> JudgedChain:
         launches=tuple(launches),
         pairs=_judged(plan, launches, [(plan.base(role), role) for role in roles], controls, primary=True),
         whole=_judged(plan, launches, [(BEFORE, role) for role in roles[1:]], controls, primary=False),
-        controls=tuple(_row(launches, case, controls[case], alone[case]) for case in cases),
+        controls=tuple(row_of(launches[0].measured[case], controls[case], alone[case]) for case in cases),
         warnings=tuple(warnings_of(plan, launches)),
     )
 
@@ -147,7 +147,7 @@ def _judged(
     comparisons = [_comparison(launches, case, *pair, primary) for pair in pairs for case in cases]
     judgements = judge_rows(comparisons, list(controls) * len(pairs))
     rows = [
-        _row(launches, number % len(cases), comparison, judgement)
+        row_of(launches[0].measured[number % len(cases)], comparison, judgement)
         for number, (comparison, judgement) in enumerate(zip(comparisons, judgements, strict=True))
     ]
     return tuple(
@@ -172,12 +172,6 @@ def _comparison(launches: Sequence[LaunchRecord], case: int, base: str, role: st
         primary=primary and metric is HOST_TIME,
         before_first=tuple(launch.created.index(base) < launch.created.index(role) for launch in launches),
     )
-
-
-def _row(launches: Sequence[LaunchRecord], case: int, comparison: Comparison, judgement: Judgement) -> StepRow:
-    before, after = median(comparison.before), median(comparison.after)
-    scenario = launches[0].measured[case].scenario
-    return StepRow(scenario, comparison.metric, comparison.primary, before, after, judgement)
 
 
 def _unequal(launches: Sequence[LaunchRecord], role: str) -> list[Caveat]:

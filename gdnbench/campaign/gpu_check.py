@@ -21,9 +21,8 @@ import torch
 from gdnbench.campaign import campaign
 from gdnbench.campaign.costs import count_costs
 from gdnbench.campaign.judged import judge_campaign
-from gdnbench.campaign.plan import compare
+from gdnbench.campaign.plan import compare, with_limit
 from gdnbench.devices import selfcheck
-from gdnbench.drivers.choice import has_limit
 from gdnbench.oracle.cache import write_aside
 from gdnbench.probes.unit_costs import measure
 from gdnbench.values.errors import EnvironmentMissing, UserError
@@ -96,15 +95,16 @@ def _campaigns(directory: Path, deadline: float) -> Iterator[dict[str, Any]]:
             yield {**named, "left_out": "the time was up"}
             continue
         print(f"step time: {question.change} {question.part}", file=sys.stderr, flush=True)
-        plan = compare(
-            *_sides(question),
-            question.scenarios,
-            question.part,
-            limit=has_limit(question.part),
-            device="cuda",
-            launches=LAUNCHES,
-            rounds=20,
-            primary=question.scenarios[:1],
+        plan = with_limit(
+            compare(
+                *_sides(question),
+                question.scenarios,
+                question.part,
+                device="cuda",
+                launches=LAUNCHES,
+                rounds=20,
+                primary=question.scenarios[:1],
+            )
         )
         journal = campaign.begin(plan, directory / f"{question.change}-{question.part.replace(' ', '-')}")
         try:

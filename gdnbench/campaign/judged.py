@@ -78,13 +78,13 @@ def judge_campaign(plan: Plan, launches: Sequence[LaunchRecord]) -> JudgedCampai
     faults = [_broken_promise(plan, launches, case.scenario) for case in first]
     rows = tuple(
         replace(
-            _row(case, comparison, _invalid(judgement, fault) if fault else judgement),
+            row_of(case, comparison, _invalid(judgement, fault) if fault else judgement),
             of_limit=_of_limit(plan, [launch.measured[i] for launch in launches]),
         )
         for i, (case, comparison, judgement, fault) in enumerate(zip(first, comparisons, judged, faults, strict=True))
     )
     control_rows = tuple(
-        _row(case, replace(comparison, primary=False), judge_rows([comparison])[0])
+        row_of(case, replace(comparison, primary=False), judge_rows([comparison])[0])
         for case, comparison in zip(first, controls, strict=True)
     )
     leading = next(i for i, row in enumerate(rows) if row.primary)
@@ -107,7 +107,8 @@ def _comparison(plan: Plan, launches: Sequence[LaunchRecord], case: int, role: s
     )
 
 
-def _row(case: Measured, comparison: Comparison, judgement: Judgement) -> StepRow:
+def row_of(case: Measured, comparison: Comparison, judgement: Judgement) -> StepRow:
+    """The row of a comparison: what it is of, and the medians of both sides."""
     before, after = median(comparison.before), median(comparison.after)
     return StepRow(case.scenario, comparison.metric, comparison.primary, before, after, judgement)
 

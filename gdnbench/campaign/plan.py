@@ -110,35 +110,28 @@ class Plan:
         return plan
 
 
-def compare(
-    before: Variant,
-    after: Variant,
-    scenarios: Sequence[str],
-    part: str | None = None,
-    *,
-    limit: bool = False,
-    **rest: Any,
-) -> Plan:
+def compare(before: Variant, after: Variant, scenarios: Sequence[str], part: str | None = None, **rest: Any) -> Plan:
     """The plan of one comparison, with the before side against itself as its control.
 
     Args:
         before, after: the sides.
         scenarios: names of scenarios. Several share the time of a launch: each gets fewer rounds than one alone.
         part: which part to drive; default, the change's first.
-        limit: whether the fastest builder that we know runs beside.
         rest: other attributes of `Plan`.
 
     Raises:
-        UserError: there is no such part, or the limit has none.
+        UserError: there is no such part.
     """
     sides = (before, after)
     rest.setdefault("rounds", ROUNDS_ALONE if len(scenarios) == 1 else ROUNDS_AMONG_OTHERS)
     texts = {BEFORE: str(before), AFTER: str(after), CONTROL: str(before)}
-    chosen = choose_part(sides, part)
-    if limit and not has_limit(chosen):
-        raise UserError(f"the limit builds GDN metadata and has no part {chosen!r}: leave it out")
-    plan = Plan(texts | ({LIMIT: LIMIT} if limit else {}), tuple(scenarios), chosen, change_of(sides), **rest)
+    plan = Plan(texts, tuple(scenarios), choose_part(sides, part), change_of(sides), **rest)
     return plan if plan.shares_process or plan.core is not None else replace(plan, core=last_core())
+
+
+def with_limit(plan: Plan) -> Plan:
+    """The same with the fastest builder that we know beside, where that one has the part."""
+    return replace(plan, sides={**plan.sides, LIMIT: LIMIT}) if has_limit(plan.part) else plan
 
 
 def last_core() -> int | None:

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from typing import Any
 
 from gdnbench.campaign.judged import default_launches
-from gdnbench.campaign.plan import Plan, compare
+from gdnbench.campaign.plan import Plan, compare, with_limit
 from gdnbench.campaign.turns import AFTER, BEFORE
+from gdnbench.drivers.choice import has_limit
 from gdnbench.values import scenarios
 from gdnbench.values.errors import UserError
 from gdnbench.values.variants import parse
@@ -40,7 +41,10 @@ def plan_step(
     rest: dict[str, Any] = {"device": device, "launches": launches or default_launches(len(names))}
     if rounds is not None:
         rest["rounds"] = rounds
-    return compare(*sides, names, part, limit=limit, **rest)
+    plan = compare(*sides, names, part, **rest)
+    if limit and not has_limit(plan.part):
+        raise UserError(f"the limit builds GDN metadata and has no part {plan.part!r}: leave --limit out")
+    return with_limit(plan) if limit else plan
 
 
 def same_sides(plan: Plan, before: str | None, after: str | None, *rest: object) -> None:

@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from gdn_impl.catalog import CATALOG
 from gdnbench.nightly.parts import Part
-from gdnbench.values import scenarios
 from gdnbench.values.variants import parse
 
 LAUNCH_S, RELEASE_LAUNCH_S, SCENARIO_S = 2.0, 15.0, 1.0
@@ -32,10 +30,8 @@ def estimate_s(part: Part, last: float | None) -> float:
     if part.kind == "cost":
         return 5 + 10.0 * releases
     if part.kind == "step":
-        change = CATALOG.get(parse(part.before).change or 0)
-        names = asked.get("scenarios") or (scenarios.NAMED if change is None else change.scenarios)
         start = RELEASE_LAUNCH_S if releases else LAUNCH_S
-        return float(asked.get("launches", 10) * (start + SCENARIO_S * len(names)))
+        return float(asked.get("launches", 10) * (start + SCENARIO_S * len(part.scenarios)))
     if part.kind == "serve":
         return float(asked.get("launches", 7) * (SERVER_S + BLOCKS_S * len(asked.get("concurrency", (1, 16)))))
     return float(3 * (SERVER_S + DOCUMENT_S * asked.get("limit", ALL_DOCUMENTS)))

@@ -15,9 +15,8 @@ from gdnbench.campaign import campaign
 from gdnbench.campaign.costs import count_costs
 from gdnbench.campaign.journal import Journal
 from gdnbench.campaign.judged import judge_campaign
+from gdnbench.campaign.plan import with_limit
 from gdnbench.campaign.planning import plan_step
-from gdnbench.campaign.turns import LIMIT
-from gdnbench.drivers.choice import change_of, has_limit
 from gdnbench.history.of_accuracy import accuracy_run
 from gdnbench.history.of_cost import cost_run
 from gdnbench.history.of_serve import serve_run
@@ -27,7 +26,6 @@ from gdnbench.serving import campaign as serving
 from gdnbench.serving.journal import ServeJournal
 from gdnbench.serving.judged import judge_serving
 from gdnbench.serving.planning import plan_serve
-from gdnbench.values import scenarios
 from gdnbench.values.runs import Run
 from gdnbench.values.variants import parse
 
@@ -56,7 +54,7 @@ def measure(part: Part, journal: Path, told: Told, say: Say) -> Run:
 def _cost(part: Part, journal: Path, told: Told, say: Say) -> Run:
     started, sides = datetime.now(UTC), (parse(part.before), parse(part.after))
     told("exact costs", 0, 1)
-    counted = count_costs(*sides, _scenarios(part), part.options.get("part"))
+    counted = count_costs(*sides, part.scenarios, part.options.get("part"))
     told("exact costs", 1, 1)
     return cost_run(*sides, counted, started)
 
@@ -66,16 +64,15 @@ def _step(part: Part, journal: Path, told: Told, say: Say) -> Run:
     plan = plan_step(
         part.before,
         part.after,
-        _scenarios(part),
+        part.scenarios,
         asked.get("part"),
         asked.get("launches"),
         asked.get("rounds"),
         asked.get("device", "cpu"),
     )
-    if has_limit(plan.part):
-        plan = replace(plan, sides={**plan.sides, LIMIT: LIMIT})
     if plan.change is not None and "scenarios" not in asked:
         plan = replace(plan, primary=(CATALOG[plan.change].primary,), launches=asked.get("launches", 10))
+    plan = with_limit(plan)
     campaign.check_sides(plan, say)
     opened = Journal.going_on(journal, plan)
     launches = campaign.run(opened, lambda done: told("launches", done, plan.launches))
@@ -120,12 +117,6 @@ _MEASURES: Mapping[Kind, Callable[[Part, Path, Told, Say], Run]] = {
     "serve": _serve,
     "accuracy": _accuracy,
 }
-
-
-def _scenarios(part: Part) -> list[str]:
-    """Those that are asked for; else those of the change, or all named ones."""
-    change = CATALOG.get(change_of((parse(part.before), parse(part.after))) or 0)
-    return list(part.options.get("scenarios") or (scenarios.NAMED if change is None else change.scenarios))
 
 
 def _server(asked: Mapping[str, Any]) -> dict[str, Any]:

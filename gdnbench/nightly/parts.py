@@ -8,6 +8,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, get_args
 
+from gdn_impl.catalog import CATALOG
+from gdnbench.drivers.choice import change_of
+from gdnbench.values.scenarios import NAMED
+from gdnbench.values.variants import parse
 from gdnbench.values.verdicts import Verdict
 
 Kind = Literal["cost", "step", "serve", "accuracy"]
@@ -42,6 +46,12 @@ class Part:
         """Its name in tables."""
         told = [_word(self.options[key]) for key in _TOLD if key in self.options]
         return " ".join([self.kind, self.before, "->", self.after, *told])
+
+    @property
+    def scenarios(self) -> list[str]:
+        """The steps that are asked for; else those of the change, or all named ones."""
+        change = CATALOG.get(change_of((parse(self.before), parse(self.after))) or 0)
+        return list(self.options.get("scenarios") or (NAMED if change is None else change.scenarios))
 
     @property
     def digest(self) -> str:

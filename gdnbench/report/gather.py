@@ -19,11 +19,11 @@ from gdnbench.campaign import campaign
 from gdnbench.campaign.costs import Counted, count_costs, count_here
 from gdnbench.campaign.journal import Journal
 from gdnbench.campaign.judged import JudgedCampaign, judge_campaign
-from gdnbench.campaign.plan import compare
+from gdnbench.campaign.plan import compare, with_limit
 from gdnbench.campaign.surroundings import surroundings
 from gdnbench.campaign.turns import AFTER, BEFORE, LIMIT
 from gdnbench.devices.base import CpuDevice
-from gdnbench.drivers.choice import choose_part, has_limit
+from gdnbench.drivers.choice import has_limit
 from gdnbench.drivers.registry import PARTS, Part, load
 from gdnbench.history.of_accuracy import accuracy_run
 from gdnbench.history.of_cost import cost_run
@@ -204,8 +204,7 @@ def _step_time(
         rest: dict[str, Any] = {"device": device, "primary": (change.primary,)}
         if launches is not None:
             rest["launches"] = launches
-        limit = has_limit(choose_part((before, after)))
-        opened = campaign.begin(compare(before, after, change.scenarios, limit=limit, **rest))
+        opened = campaign.begin(with_limit(compare(before, after, change.scenarios, **rest)))
     else:
         opened = Journal.open(journal)
         if (opened.plan.sides.get(BEFORE), opened.plan.sides.get(AFTER)) != (str(before), str(after)):

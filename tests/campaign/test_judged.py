@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import replace
 
 import pytest
 
 from gdnbench.campaign.judged import JudgedCampaign, default_launches, judge_campaign
-from gdnbench.campaign.plan import Plan, compare
+from gdnbench.campaign.plan import Plan, compare, with_limit
 from gdnbench.campaign.records import LaunchRecord, Measured
 from gdnbench.campaign.turns import ROLES, creation
 from gdnbench.values.variants import parse
@@ -47,6 +48,20 @@ def test_the_verdict_and_the_control(effect: float, verdict: Verdict) -> None:
     assert result.verdict is verdict
     assert row.judgement.ratio == pytest.approx(1 + effect, rel=0.03)
     assert result.control is not None and result.control.judgement.verdict is Verdict.SAME
+
+
+def test_with_the_limit_beside_both_sides_are_multiples_of_it() -> None:
+    asked = with_limit(plan("pr51913.before", "pr51913.after"))
+    launches = []
+    for number in range(1, 11):
+        one = launch(asked, number, math.log(0.8))
+        (case,) = one.measured
+        case = replace(case, log_ratios={**case.log_ratios, "limit": math.log(0.25) + NOISE[number - 1]})
+        launches.append(replace(one, measured=(case,)))
+    (row,) = judge_campaign(asked, launches).result.rows
+    assert row.of_limit == pytest.approx((4.0, 3.2), rel=0.01)
+    assert row.to_json()["of_limit"] == list(row.of_limit or ())
+    assert judged(plan("pr51913.before", "pr51913.after"), 0.0).result.rows[0].of_limit is None
 
 
 def test_the_json_has_the_promised_keys() -> None:

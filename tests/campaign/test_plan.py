@@ -4,7 +4,8 @@ import json
 
 import pytest
 
-from gdnbench.campaign.plan import Plan, compare
+from gdnbench.campaign.plan import Plan, compare, with_limit
+from gdnbench.campaign.planning import plan_step
 from gdnbench.values.errors import UserError
 from gdnbench.values.variants import parse
 
@@ -64,3 +65,14 @@ def test_a_damaged_plan_is_refused_in_one_line(damage: dict[str, object]) -> Non
 def test_an_unknown_part_is_refused_with_those_that_are(sides: tuple[str, str], part: str | None, says: str) -> None:
     with pytest.raises(UserError, match=says):
         plan(*sides, part=part)
+
+
+def test_the_limit_stands_beside_where_it_has_the_part() -> None:
+    assert (
+        with_limit(plan_step("pr51913.before", "pr51913.after", ["16q1s1k"], None, 1, 1, "cpu")).sides["limit"]
+        == "limit"
+    )
+    other = plan_step("pr40654.before", "pr40654.after", ["14q1s1k_2q300s1k/v2"], "mla", 1, 1, "cpu")
+    assert with_limit(other) == other
+    with pytest.raises(UserError, match="has no part 'mla': leave --limit out"):
+        plan_step("pr40654.before", "pr40654.after", ["14q1s1k_2q300s1k/v2"], "mla", 1, 1, "cpu", limit=True)

@@ -290,3 +290,13 @@ def test_invalid_answers_make_the_report_invalid():
 def test_the_description_has_the_layout_that_authors_paste():
     report = evidence(server=served(), accuracy=answered(), elsewhere={})
     golden("a-description-to-paste.md", paste(report))
+
+
+def test_multiples_and_costs_of_the_limit_stand_beside():
+    plain = evidence()
+    rows = tuple(replace(one, of_limit=(4.0, 3.2)) for one in plain.step.rows)
+    limit = {next(iter(plain.costs)): {"16q1s1k": counts(device_ops=2)}}
+    text = render(replace(plain, step=replace(plain.step, rows=rows), limit_counts=limit), {})
+    assert "| of the limit |" in text and text.count("| 4.0 x -> 3.2 x |") == 2
+    assert "| the limit | " in text
+    assert "of the limit" not in render(plain, {})
