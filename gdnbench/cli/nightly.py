@@ -10,7 +10,8 @@ from typing import Annotated
 import typer
 
 from gdnbench.cli import exits
-from gdnbench.history.doors import VARIABLE, open_history
+from gdnbench.cli.history_option import PlaceOption
+from gdnbench.history.doors import open_history
 from gdnbench.values.errors import EnvironmentMissing, Interrupted, UserError
 
 EXAMPLE = "Example: gdnbench nightly --history runs --budget 25m"
@@ -20,10 +21,7 @@ def nightly(
     plan: Annotated[
         Path | None, typer.Option(help="What to measure, a TOML file. Default: the plan that comes with gdnbench.")
     ] = None,
-    history: Annotated[
-        str | None,
-        typer.Option("--history", envvar=VARIABLE, help="Where runs are kept: a folder, or a URL of fsspec."),
-    ] = None,
+    history: PlaceOption = None,
     budget: Annotated[str | None, typer.Option(help="The time it may take, e.g. 25m. Default: the plan's.")] = None,
     fail_on: Annotated[
         str | None, typer.Option(help="Verdicts that are alerts and give exit code 1. Default: the plan's.")

@@ -9,7 +9,8 @@ from typing import Annotated
 import typer
 
 from gdnbench.cli import exits
-from gdnbench.history.doors import VARIABLE, open_history
+from gdnbench.cli.history_option import PlaceOption
+from gdnbench.history.doors import open_history
 from gdnbench.values.errors import EnvironmentMissing, Interrupted, UserError
 
 EXAMPLE = "Example: gdnbench releases --from 0.29.0 --history runs"
@@ -25,10 +26,7 @@ def releases(
     launches: Annotated[
         int | None, typer.Option(min=1, max=1000, help="Fresh processes of each release. Default: what the rows need.")
     ] = None,
-    history: Annotated[
-        str | None,
-        typer.Option("--history", envvar=VARIABLE, help="Where runs are kept: a folder, or a URL of fsspec."),
-    ] = None,
+    history: PlaceOption = None,
     measure: Annotated[
         bool, typer.Option("--measure/--no-measure", help="Measure what the history lacks, or only tell what it has.")
     ] = True,
@@ -58,7 +56,7 @@ def releases(
         plan = plan_of_releases(releases_between(first, last), names, launches)
         with stages() as told:
             telling = Telling(told, lambda line: print(line, file=sys.stderr))
-            done = run_night(plan, opened, telling=telling, measuring=ReleaseMeasure())
+            done = run_night(plan, opened, shifts=False, telling=telling, measuring=ReleaseMeasure())
         if done.of(PartState.INTERRUPTED):
             raise Interrupted("interrupted: the same command goes on where it stopped")
         if failed := done.of(PartState.FAILED):

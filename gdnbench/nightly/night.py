@@ -24,6 +24,7 @@ from gdnbench.oracle.cache import cache_root
 from gdnbench.values.errors import Interrupted, UserError
 from gdnbench.values.nights import Night, PartOutcome, PartState, alerts
 from gdnbench.values.runs import Run
+from gdnbench.values.shifts import Shift
 from gdnbench.values.verdicts import Verdict
 
 RERUNS = 4
@@ -62,6 +63,7 @@ def run_night(
     *,
     budget_s: float | None = None,
     fail_on: frozenset[Verdict] | None = None,
+    shifts: bool = True,
     suspects: Suspects = doubted,
     telling: Telling | None = None,
     measuring: Measure = measure,
@@ -76,6 +78,7 @@ def run_night(
         history: where runs are kept.
         budget_s: the seconds that it may take; default, the plan's. A part begins if its estimate fits.
         fail_on: verdicts that are alerts; default, the plan's.
+        shifts: whether it is a night of series that are followed: suspects are measured again, news of shifts told.
         suspects: which of its runs to measure again, asked until it names none, at most `RERUNS` times.
         telling: who is told of progress.
         measuring: how a part is measured.
@@ -87,11 +90,13 @@ def run_night(
     started = datetime.now(UTC).isoformat(timespec="seconds")
     night = _Night(history, budget_s or plan.budget_s, started, telling or Telling(), measuring)
     night.measure(plan.parts)
-    night.rerun(suspects)
-    shifts = () if night.stopped else report(history)
+    news: tuple[Shift, ...] = ()
+    if shifts:
+        night.rerun(suspects)
+        news = () if night.stopped else report(history)
     outcomes = tuple(night.outcomes[place] for place in sorted(night.outcomes))
     named = plan.fail_on if fail_on is None else fail_on
-    return Night(started, plan.name, night.budget_s, night.elapsed, outcomes, alerts(outcomes, named), shifts)
+    return Night(started, plan.name, night.budget_s, night.elapsed, outcomes, alerts(outcomes, named), news)
 
 
 @dataclass(slots=True)

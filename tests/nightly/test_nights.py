@@ -227,14 +227,34 @@ def test_suspects_are_measured_again_at_most_four_times(tmp_path: Path) -> None:
     assert states(night(tmp_path, asked, Measuring())) == [SKIPPED, SKIPPED]
 
 
-def test_a_step_is_measured_again_in_its_night_and_told_when_a_second_night_has_it(tmp_path: Path) -> None:
-    """The rule for shifts asks for the reruns, and what it finds is told once."""
+def steady_nights(place: Path) -> datetime:
+    """Forty nights of one series in a history; when they began."""
     began = datetime.now(UTC) - timedelta(days=60)
     for number in range(40):
         steady = point(20 + 0.2 * (number % 5), series=series(variant="pr51913.after"))
-        history(tmp_path).record(
+        history(place).record(
             run(f"earlier {number}", steady, started=(began + timedelta(days=number)).isoformat(), kind="step")
         )
+    return began
+
+
+def test_what_is_no_night_looks_for_no_shifts_and_puts_none_on_record(tmp_path: Path) -> None:
+    began = steady_nights(tmp_path)
+
+    def slower(asked: Part) -> Run:
+        found = made(asked, when=began + timedelta(days=41))
+        return replace(found, points=(replace(found.points[0], value=24.2),))
+
+    asked = plan(part(51913, again_after_s=0.0))
+    for _ in range(2):
+        found = night(tmp_path, asked, Measuring(pr51913=slower), shifts=False)
+        assert len(found.outcomes[0].runs) == 1 and found.shifts == ()
+    assert not (tmp_path / "shifts").exists()
+
+
+def test_a_step_is_measured_again_in_its_night_and_told_when_a_second_night_has_it(tmp_path: Path) -> None:
+    """The rule for shifts asks for the reruns, and what it finds is told once."""
+    began = steady_nights(tmp_path)
     values = itertools.cycle((24.2, 24.4, 24.0, 24.6))
 
     def slower(asked: Part) -> Run:
