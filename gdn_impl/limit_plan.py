@@ -117,17 +117,19 @@ def plan_step(common: CommonMetadata, drafts: Tensor | None, accepted: Tensor | 
     host = common.query_start_loc_cpu
     prefills = common.is_prefilling is not None and True in common.is_prefilling.tolist()
     # Of a row that prefills the shape does not say whether it is a first chunk: such a step has a plan of its own.
-    shape = (tuple(host.tolist()), () if drafts is None else tuple(drafts.tolist()), common.num_actual_tokens)
-    if not prefills and (kept := setting.kept.get(shape)) is not None:
-        kept.starts, kept.accepted = host, accepted
-        return kept
+    shape: Shape | None = None
+    if not prefills:
+        shape = (tuple(host.tolist()), () if drafts is None else tuple(drafts.tolist()), common.num_actual_tokens)
+        if (kept := setting.kept.get(shape)) is not None:
+            kept.starts, kept.accepted = host, accepted
+            return kept
     plan = Plan(common, setting, accepted)
     mask = None if drafts is None else drafts.numpy() >= 0
     if mask is not None and mask.any():
         _with_drafts(plan, common, mask)
     else:
         _without_drafts(plan, common, prefills)
-    if not prefills and (plan.decodes_only or plan.drafts_only):
+    if shape is not None and (plan.decodes_only or plan.drafts_only):
         setting.keep(shape, plan)
     return plan
 
@@ -135,10 +137,9 @@ def plan_step(common: CommonMetadata, drafts: Tensor | None, accepted: Tensor | 
 def _without_drafts(plan: Plan, common: CommonMetadata, stateless: bool) -> None:
     starts = plan.starts.numpy()
     lengths = starts[1:] - starts[:-1]
-    had_state = _initial_states(common, lengths)
     prefills = lengths > 1
     if stateless and common.is_prefilling is not None:
-        prefills |= common.is_prefilling.numpy() & (lengths > 0) & ~had_state
+        prefills |= common.is_prefilling.numpy() & (lengths > 0) & ~_initial_states(common, lengths)
     # Decodes come first in such a batch.
     boundary = int(prefills.argmax())
     if not prefills[boundary]:
@@ -147,6 +148,7 @@ def _without_drafts(plan: Plan, common: CommonMetadata, stateless: bool) -> None
         plan.starts_shape = (int(starts[-1]), plan.rows)
         plan.count(common, prefills=0, prefill_tokens=0, decode_tokens=common.num_actual_tokens)
         return
+    had_state = _initial_states(common, lengths)
     plan.decodes = boundary
     decode_tokens = int(starts[boundary])
     tokens = int(starts[-1]) - decode_tokens

@@ -135,5 +135,17 @@ def test_what_another_builder_wrote_is_written_again_after_forget():
     assert unlike(step(limit), step(reference), device) is None
 
 
+@pytest.mark.parametrize("name", ["16q1s1k", "16q1s1k/eager", "16q9s1kd8"])
+def test_a_step_without_prefills_needs_no_bound_of_lengths(name):
+    scenario, device = parse(name), CpuDevice()
+    forget()
+    limit, reference = (Reference(state, scenario, device) for state in ("limit", "after"))
+    inputs = limit.inputs()
+    for group in inputs.groups:
+        group.seq_lens_cpu_upper_bound = None
+    with torch.inference_mode():
+        assert unlike(limit.run(inputs), step(reference), device) is None
+
+
 def test_its_metadata_has_every_field_of_the_reference():
     assert set(SHARED) <= {field.name for field in dataclasses.fields(LimitMetadata)}
