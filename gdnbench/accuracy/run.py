@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -50,7 +51,7 @@ def run_side(plan: AccuracyPlan, number: int, root: Path, told: Told = lambda do
         ask = _ask_server if plan.backend == "local-completions" else _ask_engine
         process = release_process(plan.releases[role], whole=True, device=plan.server.device)
         extra = server_environment(directory, control, {role: plan.sides[role]}, base=process.env, witness=seen)
-        output, command, start_s = ask(plan, role, process, extra, control, directory, told)
+        output, command, start_s = ask(_Side(plan, role, process, extra, control, directory, told))
         snapshot = control.snapshot()
     facts = snapshot.facts
     if not facts or not snapshot.steps_begun:
@@ -79,20 +80,32 @@ def run_side(plan: AccuracyPlan, number: int, root: Path, told: Told = lambda do
     )
 
 
+@dataclass(frozen=True, slots=True)
+class _Side:
+    """A side that is about to be asked.
+
+    Attributes:
+        process: of its release.
+        extra: what its engine's environment needs for the plugin.
+        directory: of its logs and output.
+    """
+
+    plan: AccuracyPlan
+    role: str
+    process: PythonProcess
+    extra: Mapping[str, str]
+    control: Control
+    directory: Path
+    told: Told
+
+
 Asked = tuple[Path, tuple[str, ...], float]
 """lm-eval's output, the arguments of what answered, and how long that took to start, seconds."""
 
 
-def _ask_server(
-    plan: AccuracyPlan,
-    role: str,
-    process: PythonProcess,
-    extra: Mapping[str, str],
-    control: Control,
-    directory: Path,
-    told: Told,
-) -> Asked:
-    with Server(process, plan.server, directory, env=extra, explain=control.refusal) as server:
+def _ask_server(side: _Side) -> Asked:
+    plan = side.plan
+    with Server(side.process, plan.server, side.directory, env=side.extra, explain=side.control.refusal) as server:
         server.start()
         task = plan.find_task()
         arguments: dict[str, Any] = {
@@ -107,45 +120,38 @@ def _ask_server(
         if (length := _max_length(plan)) is not None:
             arguments["max_length"] = length
         output = evaluate(
-            process,
+            side.process,
             task,
-            directory,
+            side.directory,
             model="local-completions",
             arguments=arguments,
             limit=plan.limit,
             env={"OPENAI_API_KEY": server.key},
             server=server,
-            told=told,
+            told=side.told,
         )
         return output, server.command, server.start_s
 
 
-def _ask_engine(
-    plan: AccuracyPlan,
-    role: str,
-    process: PythonProcess,
-    extra: Mapping[str, str],
-    control: Control,
-    directory: Path,
-    told: Told,
-) -> Asked:
+def _ask_engine(side: _Side) -> Asked:
     """lm-eval's own vLLM backend: the engine is in its process, the plugin in the engine."""
+    plan = side.plan
     if plan.server.device == "cpu":
-        _name_vllm(directory / "entry", plan.releases[role])
+        _name_vllm(side.directory / "entry", plan.releases[side.role])
     arguments = {"pretrained": plan.server.model, **engine_arguments(plan.server.flags)}
     arguments.pop("disable_uvicorn_access_log", None)
     if plan.server.speculative is not None:
         arguments["speculative_config"] = dict(plan.server.speculative)
     output = evaluate(
-        process,
+        side.process,
         plan.find_task(),
-        directory,
+        side.directory,
         model="vllm",
         arguments=arguments,
         limit=plan.limit,
-        env={**plan.server.settings, **extra},
+        env={**plan.server.settings, **side.extra},
         server=None,
-        told=told,
+        told=side.told,
     )
     return output, tuple(f"{name}={value}" for name, value in arguments.items()), 0.0
 

@@ -33,12 +33,12 @@ def digest(places: Iterable[Path]) -> str:
 def own_code() -> dict[str, str]:
     """What two machines must have in common before their launches can be of one campaign, by name."""
     packages = [Path(str(package.__file__)).resolve().parent for package in (gdnbench, gdn_impl)]
-    return {
-        "gdnbench": digest(packages)[:12],
-        "python": platform.python_version(),
-        "torch": str(torch.__version__),
-        "numpy": np.__version__,
-    }
+    return {"gdnbench": digest(packages)[:12], **own_libraries()}
+
+
+def own_libraries() -> dict[str, str]:
+    """Versions of what this process measures with, by name."""
+    return {"python": platform.python_version(), "torch": str(torch.__version__), "numpy": np.__version__}
 
 
 def contents(place: Path) -> str | None:

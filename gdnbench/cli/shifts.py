@@ -42,8 +42,8 @@ def listing(
     start = None if since is None else time_of(since)
     opened = open_history(where)
     from gdnbench.history.shifts import find_among
-    from gdnbench.report import history as report_history
     from gdnbench.report import shifts as report
+    from gdnbench.report.history import tell_skipped
 
     listed = opened.listing()
     tables = opened.tables(listed.runs)
@@ -56,8 +56,7 @@ def listing(
         and change in (None, changes[shift.first_after])
         and (start is None or shift.since >= start)
     ]
-    report_history.tell_skipped(listed, tables.skipped)
-    report.tell_skipped(found)
+    tell_skipped(listed, (*tables.skipped, *found.skipped))
     if as_json:
         print(report.shifts_json(shown, found))
     else:

@@ -74,7 +74,8 @@ def build(
 
 
 def _write(folder: Path, site: SiteData, shifts: Shifts, releases: ReleaseHistory | None, asv: bool) -> None:
-    pages = Pages(folder, {"site": site, "asv": AsvSite(site) if asv and site.runs else None})
+    beside = AsvSite(site) if asv and site.runs else None
+    pages = Pages(folder, {"site": site, "asv": beside})
     pages.assets()
     loads = rows_of(releases, site.number)
     write_overview(pages, site, shifts, largest(loads))
@@ -83,8 +84,8 @@ def _write(folder: Path, site: SiteData, shifts: Shifts, releases: ReleaseHistor
     write_devices(pages, site, shifts)
     write_runs(pages, site)
     write_releases(pages, releases, loads)
-    if asv and site.runs:
-        AsvSite(site).publish(folder / "asv")
+    if beside is not None:
+        beside.publish(folder / "asv")
     pages.put(MARK, "a dashboard of gdnbench: a new one may replace this folder\n")
 
 

@@ -15,7 +15,7 @@ from gdnbench.dashboard.data import VERDICTS, Points, SeriesData, SiteData
 from gdnbench.dashboard.nights import nights
 from gdnbench.history.of_asv import UNIDENTIFIED
 from gdnbench.history.pointing import one_line
-from gdnbench.history.querying import Tables
+from gdnbench.history.querying import RUNS, Tables
 from gdnbench.history.reading import Listing, Skipped
 from gdnbench.values.series import KEY, Series
 
@@ -26,7 +26,6 @@ SERIES = (
     f"SELECT series, {_OF_SERIES}, {_LAST}, count(*) AS points FROM points JOIN runs USING (run) "
     "GROUP BY series ORDER BY series"
 )
-RUNS = "SELECT run FROM runs ORDER BY position, run"
 _NUMBERED = f"WITH numbers AS (SELECT run, row_number() OVER () - 1 AS number FROM ({RUNS})) "
 _POINTS = "FROM points JOIN numbers USING (run) ORDER BY series, number"
 _VERDICT = f"list_position({[verdict.value for verdict in VERDICTS]}, verdict)"

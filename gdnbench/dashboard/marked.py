@@ -15,9 +15,6 @@ from gdnbench.dashboard.drawing import sparkline
 from gdnbench.dashboard.nights import night_of
 from gdnbench.values.shifts import Shift, Suspect
 
-OPEN = ("new", "confirmed")
-"""States of shifts that nobody has dealt with."""
-
 
 @dataclass(frozen=True, slots=True)
 class Marked:
@@ -37,7 +34,7 @@ class Marked:
 
     @property
     def is_open(self) -> bool:
-        return self.shift.state in OPEN
+        return self.shift.is_open
 
     @property
     def size(self) -> str:
@@ -62,7 +59,7 @@ class Marked:
 
     @property
     def way(self) -> str:
-        return "worse" if self.shift.worse else "better"
+        return self.shift.way
 
     def for_plot(self, site: SiteData) -> dict[str, Any]:
         """What the plot of its series draws."""
@@ -108,10 +105,9 @@ def _marked(site: SiteData, shift: Shift) -> Marked:
     night = night_of(shift.since)
     after = site.number.get(shift.first_after)
     runs = site.column(one, "run").tolist()
-    way = "worse" if shift.worse else "better"
     at = len(runs) - runs.index(after) if after in runs else None
     last = site.nights.dates[-1] if site.nights.dates else None
-    return Marked(shift, one, words.night(night), night == last, sparkline(site.column(one, "value"), at, way))
+    return Marked(shift, one, words.night(night), night == last, sparkline(site.column(one, "value"), at, shift.way))
 
 
 def _rank(one: Marked) -> tuple[Any, ...]:

@@ -93,19 +93,18 @@ def _tags(load: ReleaseLoad) -> list[str]:
 
 def _plot(history: ReleaseHistory) -> dict[str, Any]:
     """What the plot draws: levels and steps by load, and exact costs."""
+    return {"releases": list(history.releases), "loads": [_line(load, history.releases) for load in history.loads]}
+
+
+def _line(load: ReleaseLoad, releases: tuple[str, ...]) -> dict[str, Any]:
+    levels = load.levels(releases)
     return {
-        "releases": list(history.releases),
-        "loads": [
-            {
-                "name": load.scenario,
-                "kind": load.kind,
-                "levels": [load.levels(history.releases).get(release) for release in history.releases],
-                "steps": {
-                    step.after: [change(step.ratio), interval(step.interval), step.verdict.value, step.is_shift]
-                    for step in load.steps
-                },
-                "counts": {tag: [load.counts[tag].get(release) for release in history.releases] for tag in _tags(load)},
-            }
-            for load in history.loads
-        ],
+        "name": load.scenario,
+        "kind": load.kind,
+        "levels": [levels.get(release) for release in releases],
+        "steps": {
+            step.after: [change(step.ratio), interval(step.interval), step.verdict.value, step.is_shift]
+            for step in load.steps
+        },
+        "counts": {tag: [load.counts[tag].get(release) for release in releases] for tag in _tags(load)},
     }

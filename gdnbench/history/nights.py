@@ -9,7 +9,7 @@ import numpy as np
 
 from gdnbench.accuracy.judging import FLOOR as DIFFERENCE_FLOOR
 from gdnbench.history.pointing import DIFFERENCE, RATIO
-from gdnbench.history.querying import Tables
+from gdnbench.history.querying import RUNS, Tables
 from gdnbench.history.reading import KeptRun
 from gdnbench.stats.shifts import Ints
 from gdnbench.stats.student import Floats
@@ -32,7 +32,6 @@ WHERE coalesce(points.invalid, '') = '' AND isfinite(points.value)
 _KEYS = f"SELECT {', '.join(f'any_value({name}) AS {name}' for name in KEY)}, any_value(unit) AS unit, "
 _KEYS += "any_value(direction) AS direction, any_value(assumption) AS assumption FROM points GROUP BY series"
 _KEYS += " ORDER BY points.series"
-_RUNS = "SELECT run FROM runs ORDER BY position, run"
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +99,7 @@ def nights_of(tables: Tables, runs: Sequence[KeptRun]) -> Nights:
     Args:
         tables: of these runs.
     """
-    names = tuple(tables.query(_RUNS)["run"])
+    names = tuple(tables.query(RUNS)["run"])
     subjects = [
         Subject(Series(*key[: len(KEY)]), key[-3], key[-2], key[-1] == "exact")
         for key in tables.query(_KEYS).itertuples(index=False, name=None)

@@ -6,37 +6,20 @@ from collections.abc import Iterator, Sequence
 
 from gdnbench.campaign.chain import JudgedChain, log_ratios
 from gdnbench.campaign.turns import BEFORE, CONTROL
-from gdnbench.history.of_step import machine_of_launches
-from gdnbench.history.pointing import comparison, for_metric, once, own_figure, token_of
-from gdnbench.history.surroundings import source
-from gdnbench.values.runs import Machine, Run, RunIdentity, moment
+from gdnbench.history.of_step import machine_of_launches, run_of
+from gdnbench.history.pointing import comparison, for_metric, own_figure
+from gdnbench.values.runs import Machine, Run
 from gdnbench.values.series import Point, Series, setting
 from gdnbench.values.verdicts import Judgement, StepRow, Verdict, worst
 
 
 def chain_run(judged: JudgedChain) -> Run:
     """The run of a judged chain: each side's step time, its ratios to the one before and to the first, the control."""
-    plan, launches = judged.plan, judged.launches
-    machine = machine_of_launches(launches, plan.device)
-    block = {"steps": plan.steps, "warmup": plan.warmup}
-    own = [caveat for pair in judged.pairs for caveat in pair.warnings]
-    return Run(
-        identity=RunIdentity(
-            kind="step",
-            started=moment(launches[0].started).isoformat(),
-            machine=machine,
-            source=source(),
-            change=plan.change,
-            variants=dict(plan.sides),
-            loads=plan.scenarios,
-            part=plan.part,
-            settings={**block, "rounds": plan.rounds, "shares_process": False, "core": plan.core},
-        ),
-        points=once(_points(judged, machine)),
-        token=token_of("step", [[one.number, one.started, one.seconds] for one in launches]),
-        verdict=worst(row.judgement.verdict for pair in judged.pairs for row in pair.rows if row.primary),
-        warnings=(*judged.warnings, *own),
-    )
+    plan = judged.plan
+    machine = machine_of_launches(judged.launches, plan.device)
+    verdict = worst(row.judgement.verdict for pair in judged.pairs for row in pair.rows if row.primary)
+    warnings = (*judged.warnings, *(caveat for pair in judged.pairs for caveat in pair.warnings))
+    return run_of(plan, judged.launches, machine, _points(judged, machine), verdict, warnings)
 
 
 def _points(judged: JudgedChain, machine: Machine) -> Iterator[Point]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 
 from gdnbench.campaign.judged import JudgedCampaign
@@ -13,12 +13,25 @@ from gdnbench.history.pointing import comparison, for_metric, once, own_figure, 
 from gdnbench.history.surroundings import machine_of, source
 from gdnbench.values.runs import Machine, Run, RunIdentity, moment
 from gdnbench.values.series import Point, Series, setting
+from gdnbench.values.verdicts import Caveat, Verdict
 
 
 def step_run(judged: JudgedCampaign) -> Run:
     """The run of a judged campaign: both sides' step times, their ratio, and the control's, for each row."""
-    plan, launches = judged.plan, judged.launches
-    machine = machine_of_launches(launches, plan.device)
+    machine = machine_of_launches(judged.launches, judged.plan.device)
+    points = _points(judged, machine)
+    return run_of(judged.plan, judged.launches, machine, points, judged.result.verdict, judged.warnings)
+
+
+def run_of(
+    plan: Plan,
+    launches: Sequence[LaunchRecord],
+    machine: Machine,
+    points: Iterable[Point],
+    verdict: Verdict,
+    warnings: tuple[Caveat, ...],
+) -> Run:
+    """The run of a plan's launches, whatever was made of them."""
     block = {"steps": plan.steps, "warmup": plan.warmup}
     return Run(
         identity=RunIdentity(
@@ -32,10 +45,10 @@ def step_run(judged: JudgedCampaign) -> Run:
             part=plan.part,
             settings={**block, "rounds": plan.rounds, "shares_process": plan.shares_process, "core": plan.core},
         ),
-        points=once(_points(judged, machine)),
+        points=once(points),
         token=token_of("step", [[one.number, one.started, one.seconds] for one in launches]),
-        verdict=judged.result.verdict,
-        warnings=judged.warnings,
+        verdict=verdict,
+        warnings=warnings,
     )
 
 

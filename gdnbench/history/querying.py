@@ -13,6 +13,9 @@ from gdnbench.history.place import Place
 from gdnbench.history.reading import KeptRun, Skipped
 from gdnbench.history.tables import POINTS, SAMPLES
 
+RUNS = "SELECT run FROM runs ORDER BY position, run"
+"""The names of all runs in order of time."""
+
 
 class Tables:
     """A DuckDB connection with the views `runs`, `points` and, where they were asked for, `samples`.

@@ -5,12 +5,12 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-import platform
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
+from gdnbench.campaign.code import own_libraries
 from gdnbench.campaign.machine import cpu_model, host
 from gdnbench.history.nights import RERUN_OF
 from gdnbench.history.reading import KeptRun
@@ -76,7 +76,7 @@ def fingerprint(part: Part) -> str:
     if any(side.kind == "path" for side in sides):
         return ""
     code = source()
-    facts: dict[str, Any] = {"part": part.digest, "harness": code.harness, "libraries": _own_libraries()}
+    facts: dict[str, Any] = {"part": part.digest, "harness": code.harness, "libraries": own_libraries()}
     if any(side.vllm is None for side in sides):
         facts["builders"] = code.builders
     if part.kind in ("serve", "accuracy") or any(side.vllm for side in sides):
@@ -113,13 +113,6 @@ def last_seconds(part: Part, runs: Sequence[KeptRun]) -> float | None:
         if stamp is not None and stamp.part == part.digest and stamp.seconds and run.identity.machine.host == own:
             return stamp.seconds
     return None
-
-
-def _own_libraries() -> Mapping[str, str]:
-    import numpy
-    import torch
-
-    return {"python": platform.python_version(), "torch": str(torch.__version__), "numpy": numpy.__version__}
 
 
 def _release_libraries() -> Mapping[str, str]:

@@ -50,7 +50,7 @@ def print_shifts(shifts: Sequence[Shift], found: Found) -> None:
                 Text(_level(shift, shift.after)),
                 _change(shift),
                 "exact" if shift.interval is None else _interval(shift),
-                "worse" if shift.worse else "better",
+                shift.way,
                 Text(shift.state, STYLES[shift.state]),
             )
         console.print(table)
@@ -67,9 +67,8 @@ def print_shift(shift: Shift) -> None:
     _say(console, str(shift.series))
     amount = "" if shift.change is None else f": {_change(shift)}"
     ends = "" if shift.interval is None else f" ({_interval(shift)})"
-    way = "worse" if shift.worse else "better"
     facts = {
-        "level": f"{_level(shift, shift.before)} -> {_level(shift, shift.after)}{amount}{ends}, {way}",
+        "level": f"{_level(shift, shift.before)} -> {_level(shift, shift.after)}{amount}{ends}, {shift.way}",
         "since": f"{shift.first_after}, {shift.since.isoformat(timespec='minutes')}",
         "before": shift.last_before,
         "range": f"{blame.runs[0]} .. {blame.runs[-1]}, {len(blame.runs) - 1} nights" if blame.runs else "",
@@ -86,16 +85,9 @@ def print_shift(shift: Shift) -> None:
         _say(console, "nothing that runs say of themselves differs in the range", "dim")
 
 
-def tell_skipped(found: Found) -> None:
-    """Records that cannot be read, on standard error."""
-    for one in found.skipped:
-        _say(Console(stderr=True), f"! skipped {one}", "yellow")
-
-
 def in_one_line(shift: Shift) -> str:
     """What shifted, by how much, and how sure that is."""
-    way = "for the worse" if shift.worse else "for the better"
-    return f"{shift.state} shift {way}: {shift.series}: {_change(shift)}"
+    return f"{shift.state} shift for the {shift.way}: {shift.series}: {_change(shift)}"
 
 
 def _level(shift: Shift, level: float) -> str:

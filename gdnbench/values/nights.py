@@ -82,7 +82,7 @@ class Night:
     @property
     def worse(self) -> tuple[Shift, ...]:
         """The shifts that ask for attention: for the worse, and nobody has said why."""
-        return tuple(one for one in self.shifts if one.worse and one.state in ("new", "confirmed"))
+        return tuple(one for one in self.shifts if one.worse and one.is_open)
 
     def of(self, *states: PartState) -> tuple[PartOutcome, ...]:
         """The parts that came to this."""

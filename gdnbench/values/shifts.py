@@ -94,6 +94,16 @@ class Shift:
     blame: Blame = Blame()
 
     @property
+    def is_open(self) -> bool:
+        """Whether nobody has dealt with it."""
+        return self.state in ("new", "confirmed")
+
+    @property
+    def way(self) -> str:
+        """Which way it goes: `worse` or `better`."""
+        return "worse" if self.worse else "better"
+
+    @property
     def id(self) -> str:
         """Sixteen hexadecimal digits: the same for as long as the series and the first run after are."""
         return shift_id(self.series.id, self.first_after)
