@@ -176,16 +176,18 @@ def _without_drafts(plan: Plan, common: CommonMetadata, stateless: bool) -> None
 
 def _with_drafts(plan: Plan, common: CommonMetadata, mask: npt.NDArray[np.bool_]) -> None:
     starts = plan.starts.numpy()
-    lengths, rest = starts[1:] - starts[:-1], ~mask
-    own, others = lengths[mask], lengths[rest]
+    lengths = starts[1:] - starts[:-1]
+    spec_rows, other_rows = mask.nonzero()[0], (~mask).nonzero()[0]
+    own, others = lengths.take(spec_rows), lengths.take(other_rows)
+    spec_starts = offsets(own)
     plan.drafted = len(own)
     prefills = int(np.count_nonzero(others))
-    plan.spec_tokens = int(own.sum())
+    plan.spec_tokens = int(spec_starts[-1])
     prefill_tokens = int(starts[-1]) - plan.spec_tokens
     plan.count(common, prefills=prefills, prefill_tokens=prefill_tokens, decode_tokens=0)
-    first = int(own[0])
-    if first > 0 and plan.spec_tokens == first * len(own) and own.max() == first:
-        plan.uniform = first
+    each = own.tolist()
+    if each[0] > 0 and each.count(each[0]) == len(each):
+        plan.uniform = each[0]
     plan.shared["uniform_spec_sequence_length"] = plan.uniform
     plan.shared["spec_sequence_masks_cpu"] = torch.from_numpy(mask)
     if prefills == 0:
@@ -196,11 +198,11 @@ def _with_drafts(plan: Plan, common: CommonMetadata, mask: npt.NDArray[np.bool_]
     pack.add("spec_sequence_masks", mask)
     pack.add("spec_token_indx", tokens.nonzero()[0])
     pack.add("non_spec_token_indx", (~tokens).nonzero()[0])
-    pack.add("spec_query_start_loc", offsets(own))
+    pack.add("spec_query_start_loc", spec_starts)
+    pack.add("has_initial_state", _initial_states(common, lengths).take(other_rows))
+    pack.add("spec_rows", spec_rows)
+    pack.add("other_rows", other_rows)
     pack.add("non_spec_query_start_loc", offsets(others))
-    pack.add("has_initial_state", _initial_states(common, lengths)[rest])
-    pack.add("spec_rows", mask.nonzero()[0])
-    pack.add("other_rows", rest.nonzero()[0])
     programs = add_pieces(pack, others, others)
     sent = pack.send(plan.setting.device)
     plan.spec_rows, plan.other_rows = sent.pop("spec_rows"), sent.pop("other_rows")

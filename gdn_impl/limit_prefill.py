@@ -47,7 +47,7 @@ def add_pieces(pack: Pack, chunked: Ints, convolved: Ints) -> dict[str, Any]:
     before = offsets(counts)
     chunks = int(before[rows])
     row = np.arange(len(counts), dtype=np.int32).repeat(counts)
-    number = np.arange(len(row), dtype=np.int32) - before[row]
+    number = np.arange(len(row), dtype=np.int32) - before[:-1].repeat(counts)
 
     indices = np.empty((chunks, 2), np.int32)
     indices[:, 0], indices[:, 1] = row[:chunks], number[:chunks]
