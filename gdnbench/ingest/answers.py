@@ -8,7 +8,7 @@ from dataclasses import replace
 from gdnbench.accuracy.judging import judge_accuracy
 from gdnbench.accuracy.outputs import Output
 from gdnbench.ingest.lm_eval import KNOWN_SIZES, AnswersRecord
-from gdnbench.values.accuracy import AccuracyResult
+from gdnbench.values.accuracy import AccuracyResult, AccuracyRow
 from gdnbench.values.ingested import CheckedPair, CheckedRow, Record
 from gdnbench.values.metrics import Metric
 from gdnbench.values.serving import Fault
@@ -84,7 +84,7 @@ def _rows(found: AccuracyResult) -> list[CheckedRow]:
             ratio=row.after.value / row.before.value if row.before.value > 0 else None,
             p_value=row.p_value,
             launches=1,
-            reason=_reason(row.reason, row.verdict, row.significant),
+            reason=_reason(row),
         )
         name = f"{row.metric},{row.filter}".rstrip(",")
         note = f"{row.documents:,} documents, {paired}{p_value}{flips}"
@@ -92,12 +92,10 @@ def _rows(found: AccuracyResult) -> list[CheckedRow]:
     return rows
 
 
-def _reason(reason: str, verdict: Verdict, significant: float | None) -> str:
-    if verdict is not Verdict.UNKNOWN or significant is None:
-        return reason
-    shown = f"{significant * 100:.1f} points would have been significant"
-    rest = reason.replace(f"{significant * 100:.1f} points would be significant here, and ", "")
-    return f"no difference that this size could show: {shown}" + (f"; {rest}" if rest else "")
+def _reason(row: AccuracyRow) -> str:
+    if row.verdict is not Verdict.UNKNOWN or row.significant is None:
+        return row.reason
+    return f"no difference that this size could show: {row.reason}"
 
 
 def _unjudged(before: Record, after: Record, why: str) -> list[CheckedRow]:
