@@ -8,7 +8,7 @@ TORCH ?= torch==2.13.0
 # What the limit is held to; docs/limit.md.
 LIMIT_SCENARIOS := q1s1k 16q1s1k 16q9s1kd8 15q1s1k_q2k 8q9s1kd8_6q1s1k_2q128 16q1s1k/g30
 
-.PHONY: help setup bench test test-slow browser lint format docs asv vllm conform nightly releases dashboard bench-self bench-limit gpu-check accept accept-step accept-server accept-answers clean
+.PHONY: help setup bench test test-slow browser lint format docs asv vllm conform nightly releases dashboard bench-self bench-limit gpu-check accept accept-step accept-server accept-answers accept-evidence accept-nights accept-limit clean
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -81,7 +81,7 @@ bench-limit: $(READY) vllm ## the limit against vLLM 0.32.0: step time, and 30 g
 gpu-check: ## costs, step time and the trace's self-check on a GPU, with torch and NumPy alone: at most 8 minutes
 	@$(PYTHON) -m gdnbench.campaign.gpu_check --out reports/gpu || [ $$? -eq 4 ]
 
-accept: accept-step accept-server accept-answers ## the acceptance of every part: the three below
+accept: accept-step accept-server accept-answers accept-evidence accept-nights accept-limit ## the acceptance of every part
 
 accept-server: $(READY) vllm bench lint ## the acceptance of the live server: about 3 hours
 	@$(BIN)/python -m pytest -q tests/serving tests/plugin tests/workloads tests/cli -m "slow or thorough or not slow"
@@ -122,6 +122,24 @@ accept-step: $(READY) vllm bench lint asv ## the acceptance of the step: about 7
 	@$(BIN)/gdnbench step vllm@0.28.0 pr51913.after --fail-on invalid
 	@$(BIN)/gdnbench step vllm@0.29.0 pr52078.after --fail-on invalid
 	@$(BIN)/gdnbench calibrate --whole 10
+
+accept-evidence: $(READY) vllm browser lint ## the acceptance of evidence, claims, the gate and other people's numbers: about 70 minutes
+	@$(BIN)/python -m pytest -q tests/ingest tests/report tests/gate tests/docs -m "slow or thorough or not slow"
+	@for change in 51913 52078 40654 41873 55404 51565; do \
+	  $(BIN)/gdnbench evidence $$change --fail-on invalid || exit 1; done
+
+accept-nights: $(READY) vllm browser lint ## the acceptance of nights, shifts, the dashboard and many machines: about 60 minutes
+	@$(BIN)/python -m pytest -q tests/history tests/nightly tests/dashboard tests/campaign/test_ray.py tests/cli/test_nightly_command.py \
+	  -m "slow or thorough or not slow"
+	@rm -rf build/nights
+	@for night in 1 2; do $(BIN)/gdnbench nightly --history build/nights || exit 1; done
+	@$(MAKE) dashboard bench-self
+
+accept-limit: $(READY) vllm bench-limit lint ## the acceptance of the limit: about 60 minutes
+	@$(BIN)/python -m pytest -q tests/gdn_impl/test_limit.py tests/gdn_impl/test_limit_against_release.py -m "slow or thorough or not slow"
+	@$(BIN)/gdnbench serve vllm@0.32.0 limit --fail-on invalid
+	@$(BIN)/gdnbench serve vllm@0.32.0 limit --speculative mtp --fail-on invalid
+	@$(BIN)/gdnbench accuracy vllm@0.32.0 limit --limit 300
 
 clean: ## remove environments and caches in this folder
 	rm -rf $(VENV) .venv-vllm .asv .mypy_cache .ruff_cache .pytest_cache build *.egg-info
