@@ -130,8 +130,10 @@ def compare(before: Variant, after: Variant, scenarios: Sequence[str], part: str
 
 
 def with_limit(plan: Plan) -> Plan:
-    """The same with the fastest builder that we know beside, where that one has the part."""
-    return replace(plan, sides={**plan.sides, LIMIT: LIMIT}) if has_limit(plan.part) else plan
+    """The same with the fastest builder that we know beside, where that one has the part and is not a side already."""
+    if not has_limit(plan.part) or LIMIT in plan.sides.values():
+        return plan
+    return replace(plan, sides={**plan.sides, LIMIT: LIMIT})
 
 
 def last_core() -> int | None:

@@ -74,5 +74,7 @@ def test_the_limit_stands_beside_where_it_has_the_part() -> None:
     )
     other = plan_step("pr40654.before", "pr40654.after", ["14q1s1k_2q300s1k/v2"], "mla", 1, 1, "cpu")
     assert with_limit(other) == other
+    itself = plan_step("vllm@0.32.0", "limit", ["16q1s1k"], None, 1, 1, "cpu", limit=True)
+    assert "limit" not in itself.sides, "a side already: nothing is measured twice"
     with pytest.raises(UserError, match="has no part 'mla': leave --limit out"):
         plan_step("pr40654.before", "pr40654.after", ["14q1s1k_2q300s1k/v2"], "mla", 1, 1, "cpu", limit=True)
