@@ -1,7 +1,7 @@
 """Evidence in the layout in which authors paste it into a pull request: profiling, benchmark, lm-eval.
 
-Figures are medians over launches. The blocks look like those of `vllm bench serve`, since that is what reviewers read
-first; the line above them says how sure they are, since a block cannot.
+Figures are of all launches together. The blocks look like those of `vllm bench serve`, since that is what reviewers
+read first; the line above them says how sure they are, since a block cannot.
 """
 
 from __future__ import annotations

@@ -12,7 +12,10 @@ from gdnbench.values.verdicts import Caveat, Verdict
 
 SPLIT = "tok/s = acceptance / step time x rest; a builder change may claim the step time alone"
 
-CHANGE = "change: median over launches of ratios of pairs measured together, so not quite after / before"
+CHANGE = (
+    "before, after: of all requests together; change: median over launches of ratios of turns taken together, so not "
+    "quite after / before"
+)
 DEFINITIONS = (
     "TTFT: from request to first token. TPOT: of each request, the rest of its time by its further tokens. ITL: "
     "between any two streamed chunks, of all requests together; neither is the other, nor one over tok/s. "

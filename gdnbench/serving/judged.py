@@ -11,7 +11,7 @@ from gdnbench.serving.judging.budget import budget_caveats
 from gdnbench.serving.judging.builds import build_findings, coverage
 from gdnbench.serving.judging.caveats import caveats
 from gdnbench.serving.judging.distributions import distributions
-from gdnbench.serving.judging.figures import ACCEPTANCE, FIGURES, Figure, alone, measured, samples
+from gdnbench.serving.judging.figures import ACCEPTANCE, FIGURES, Figure, measured, of_side, samples
 from gdnbench.serving.judging.findings import together
 from gdnbench.serving.judging.requests import request_findings
 from gdnbench.serving.judging.rounds import one_token
@@ -87,7 +87,7 @@ class _Cell:
     """One row before it is judged.
 
     Attributes:
-        before, after: medians over launches; where the launches cannot be compared, of those that a side has.
+        before, after: what all blocks of a side give together.
         unmeasured: whether there was nothing to measure: no request had a second token.
     """
 
@@ -124,13 +124,12 @@ def _cell(plan: ServePlan, launches: Sequence[ServeLaunch], concurrency: int, fi
         note = PER_CHUNK
     used = () if unmeasured else launches
     found = measured(plan, used, concurrency, figure)
-    both = found.compared
     return _Cell(
         concurrency=concurrency,
         figure=figure,
-        comparison=both,
-        before=median(both.before) if both.launches else alone(used, concurrency, figure, BEFORE),
-        after=median(both.after) if both.launches else alone(used, concurrency, figure, AFTER),
+        comparison=found.compared,
+        before=of_side(used, concurrency, figure, BEFORE),
+        after=of_side(used, concurrency, figure, AFTER),
         control=found.control,
         samples=samples(launches, concurrency, figure),
         unmeasured=unmeasured,

@@ -44,7 +44,7 @@ class ServeRow:
     """One figure at one concurrency, before against after.
 
     Attributes:
-        before, after: medians over launches, in the metric's unit; None where nothing was measured.
+        before, after: of all requests of all launches together, in the metric's unit; None where nothing was measured.
         samples: how many samples the figure has in a launch, on the side that has the fewest; None for rates.
         note: how to read the figure, where its name does not say it.
         raw_ratio: after / before with the processor's pace left in; None where the ratio was not freed of it.

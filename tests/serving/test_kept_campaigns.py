@@ -8,6 +8,7 @@ import pytest
 
 from gdnbench.serving.judged import judge_serving
 from gdnbench.serving.recording import load
+from gdnbench.values.metrics import E2EL, OUTPUT_THROUGHPUT, TOTAL_THROUGHPUT, TPOT, TTFT
 from gdnbench.values.verdicts import Verdict
 
 KEPT = Path(__file__).parents[2] / "datasets" / "serving"
@@ -34,6 +35,20 @@ def test_identical_code_is_not(path):
     assert not found.invalid
     assert found.verdict in (Verdict.SAME, Verdict.UNKNOWN)
     assert found.primary[0].judgement.smallest_detectable < 0.03
+
+
+@pytest.mark.parametrize("path", sorted(KEPT.glob("*-c*.json.gz")), ids=lambda path: path.name)
+def test_the_shown_figures_of_a_side_agree_with_each_other(path):
+    found = judged(path)
+    concurrency = found.primary[0].concurrency
+    tokens, total = (found.row(concurrency, metric) for metric in (OUTPUT_THROUGHPUT, TOTAL_THROUGHPUT))
+    assert total.before / tokens.before == pytest.approx(total.after / tokens.after, rel=1e-9), "the same requests"
+    ttft, tpot, whole = (found.row(concurrency, metric, "mean") for metric in (TTFT, TPOT, E2EL))
+    length = 32
+    for side in ("before", "after"):
+        first, rest, all_of_it = (getattr(row, side) for row in (ttft, tpot, whole))
+        # A request whose tokens came all at once has no time between them, and is left out of that mean alone.
+        assert first + (length - 1) * rest == pytest.approx(all_of_it, rel=0.01)
 
 
 def test_there_are_some_of_each():

@@ -5,10 +5,13 @@
 after side is held against the mean of both. Where a figure needs many samples (p99, tokens per step), the samples of a
 side's blocks are taken together.
 
-`apart`: a side's blocks in its server are one pass. Rates are totals: all tokens by all seconds. A mean is that of all
-samples, from the blocks' means weighted by their samples. A median is the weighted median of the blocks' medians: half
-of the samples lie in blocks below it; blocks are alike in size, and the same requests make them on both sides. The
-control is a server against the next one, where both run the same side: from one launch to the following.
+`apart`: a side's blocks in its server are one pass, and a launch's ratio is that of its two passes. The control is a
+server against the next one, where both run the same side: from one launch to the following.
+
+What a side's blocks give together, as one long run would have printed it: rates are totals, all tokens by all seconds.
+A mean is that of all samples, from the blocks' means weighted by their samples. A median is the weighted median of the
+blocks' medians: half of the samples lie in blocks below it; blocks are alike in size, and the same requests make them
+on both sides. So the figures of a side agree with each other, and token totals are the same on both.
 """
 
 from __future__ import annotations
@@ -135,10 +138,22 @@ def _control(
     return comparison if comparison.launches else None
 
 
-def alone(launches: Sequence[ServeLaunch], concurrency: int, figure: Figure, role: str) -> float | None:
-    """One side's figure, median over launches, whatever the other has; None where it has none."""
-    found = [value for one in launches if (value := _whole(one, concurrency, figure, role)) is not None]
-    return median(found) if found else None
+def of_side(launches: Sequence[ServeLaunch], concurrency: int, figure: Figure, role: str) -> float | None:
+    """One side's figure of the blocks of all these launches; of a p99 the median over launches. None: it has none."""
+    if figure.statistic == "p99":
+        found = [p99 for one in launches if (p99 := _pooled_p99(one, concurrency, figure, role)) is not None]
+        return median(found) if found else None
+    blocks = [block for one in launches for block in blocks_of(one, concurrency, role)]
+    if figure == ACCEPTANCE:
+        return _tokens_per_step(blocks)
+    if figure.statistic == "rate":
+        seconds = sum(block.duration_s for block in blocks)
+        amount = sum(_AMOUNTS[figure.metric.tag](block) for block in blocks)
+        return amount / seconds if amount > 0 and seconds > 0 else None
+    weighted = [(value, block.samples.get(figure.metric.tag, 0)) for block in blocks if (value := figure.of(block))]
+    if not sum(weight for _, weight in weighted):
+        return None
+    return _weighted_mean(weighted) if figure.statistic == "mean" else _weighted_median(weighted)
 
 
 def samples(launches: Sequence[ServeLaunch], concurrency: int, figure: Figure) -> int | None:
@@ -180,25 +195,23 @@ def _replicate(
         before_first = launch.order.index(BEFORE) < launch.order.index(role)
     if _by_rounds(plan, figure):
         return _in_turns(launch, concurrency, figure, role, before_first, follows)
-    sides = _whole(launch, concurrency, figure, BEFORE), _whole(launch, concurrency, figure, role)
-    return _ratio(*sides, before_first)
+    return _ratio(*(of_side([launch], concurrency, figure, side) for side in (BEFORE, role)), before_first)
 
 
 def _in_turns(
     launch: ServeLaunch, concurrency: int, figure: Figure, role: str, before_first: bool | None, follows: float
 ) -> Replicate | None:
     found = [
-        (before, after, *_ratios(one, figure, role, after, follows), _weight(one, role))
+        (*_ratios(one, figure, role, own, follows), _weight(one, role))
         for one in rounds([launch], concurrency)
         if BEFORE in one.blocks and role in one.blocks
-        if (before := figure.of(one.blocks[BEFORE])) and (after := figure.of(one.blocks[role]))
+        if figure.of(one.blocks[BEFORE]) and (own := figure.of(one.blocks[role]))
     ]
-    if not found:
+    before, after = (of_side([launch], concurrency, figure, side) for side in (BEFORE, role))
+    if not found or before is None or after is None:
         return None
-    befores, afters, freed, raw, weights = zip(*found, strict=True)
-    return Replicate(
-        median(befores), median(afters), centre(freed, weights if follows else None), centre(raw), before_first
-    )
+    freed, raw, weights = zip(*found, strict=True)
+    return Replicate(before, after, centre(freed, weights if follows else None), centre(raw), before_first)
 
 
 def _ratios(one: Round, figure: Figure, role: str, own: float, follows: float) -> tuple[float, float]:
@@ -231,7 +244,7 @@ def _neighbours(earlier: ServeLaunch, later: ServeLaunch, concurrency: int, figu
     role = earlier.order[-1]
     if later.number != earlier.number + 1 or later.order[0] != role:
         return None
-    return _ratio(_whole(earlier, concurrency, figure, role), _whole(later, concurrency, figure, role))
+    return _ratio(*(of_side([launch], concurrency, figure, role) for launch in (earlier, later)))
 
 
 def _ratio(before: float | None, after: float | None, before_first: bool | None = None) -> Replicate | None:
@@ -239,23 +252,6 @@ def _ratio(before: float | None, after: float | None, before_first: bool | None 
         return None
     ratio = math.log(after / before)
     return Replicate(before, after, ratio, ratio, before_first)
-
-
-def _whole(launch: ServeLaunch, concurrency: int, figure: Figure, role: str) -> float | None:
-    """A side's figure of all its blocks of a launch together; None where there is none that could be divided by."""
-    blocks = blocks_of(launch, concurrency, role)
-    if figure == ACCEPTANCE:
-        return _tokens_per_step(blocks)
-    if figure.statistic == "p99":
-        return _pooled_p99(launch, concurrency, figure, role)
-    if figure.statistic == "rate":
-        seconds = sum(block.duration_s for block in blocks)
-        amount = sum(_AMOUNTS[figure.metric.tag](block) for block in blocks)
-        return amount / seconds if amount > 0 and seconds > 0 else None
-    found = [(value, block.samples.get(figure.metric.tag, 0)) for block in blocks if (value := figure.of(block))]
-    if not sum(weight for _, weight in found):
-        return None
-    return _weighted_mean(found) if figure.statistic == "mean" else _weighted_median(found)
 
 
 _AMOUNTS: dict[str, Callable[[Block], int]] = {
