@@ -10,6 +10,7 @@ import typer
 
 from gdnbench.cli import exits
 from gdnbench.cli.history_option import HistoryOption
+from gdnbench.cli.server_options import ModelOption, TokenizerOption
 from gdnbench.values.errors import UserError
 
 if TYPE_CHECKING:
@@ -38,6 +39,8 @@ def evidence(
         typer.Option("--accuracy/--no-accuracy", help="Compare answers as well. Default: where a server is asked."),
     ] = None,
     preset: Annotated[str | None, typer.Option(help="Its setting. Default on a CPU: tiny-cpu.")] = None,
+    model: ModelOption = None,
+    tokenizer: TokenizerOption = None,
     dataset: Annotated[Path | None, typer.Option(help="Its ShareGPT file. Default: our generator.")] = None,
     server_launches: Annotated[
         int | None, typer.Option(min=1, max=1000, help="Fresh servers. Default: the fewest that can say something.")
@@ -53,7 +56,7 @@ def evidence(
     fail_on: Annotated[str, typer.Option(help="Verdicts that give exit code 1.")] = exits.FAIL_ON,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> int:
-    """Measure a change and write its report: equality, exact costs, step time, the published claims beside them."""
+    """Measure a change and write its report: equality, exact costs, step time, a live server, answers, claims."""
     from gdn_impl.catalog import CATALOG
     from gdnbench.campaign.progress import stages
     from gdnbench.history.recorder import recorder
@@ -70,7 +73,8 @@ def evidence(
         raise UserError(f"--device {device}: there are cpu and cuda")
     if profile not in ("quick", "full"):
         raise UserError(f"--profile {profile}: there are quick and full")
-    asked = _server(server, device, preset, dataset, server_launches, resume_server, profile == "quick")
+    quick = profile == "quick"
+    asked = _server(server, device, preset, dataset, server_launches, resume_server, quick, model, tokenizer)
     answers = _accuracy(accuracy, asked, resume_accuracy)
     claims = [parse_claim(text) for text in claim or ()]
     runs: list[Callable[[], Run]] = []
@@ -93,6 +97,8 @@ def _server(
     launches: int | None,
     journal: Path | None,
     quick: bool,
+    model: str | None,
+    tokenizer: Path | None,
 ) -> ServerQuestion | str:
     """What to ask a live server, or why none is asked."""
     from gdnbench.oracle.environment import release_python
@@ -111,7 +117,7 @@ def _server(
         if wanted:
             raise
         return str(missing)
-    return ServerQuestion(preset or "tiny-cpu", dataset, launches, journal, quick)
+    return ServerQuestion(preset or "tiny-cpu", dataset, launches, journal, quick, model, tokenizer)
 
 
 def _accuracy(wanted: bool | None, server: ServerQuestion | str, journal: Path | None) -> AccuracyQuestion | str:
@@ -124,7 +130,8 @@ def _accuracy(wanted: bool | None, server: ServerQuestion | str, journal: Path |
         if wanted:
             raise UserError(f"--accuracy: no server is asked ({server})")
         return server
-    return AccuracyQuestion(server.preset, QUICK_DOCUMENTS if server.quick else None, journal)
+    limit = QUICK_DOCUMENTS if server.quick else None
+    return AccuracyQuestion(server.preset, limit, journal, server.model, server.tokenizer)
 
 
 evidence.__doc__ = f"{evidence.__doc__}\n\nExample: gdnbench evidence 51913"

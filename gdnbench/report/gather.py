@@ -63,11 +63,14 @@ class AccuracyQuestion:
         preset: the setting.
         limit: documents; None for all.
         journal: of a comparison of this change to go on with.
+        model, tokenizer: instead of the preset's.
     """
 
     preset: str
     limit: int | None = None
     journal: Path | None = None
+    model: str | None = None
+    tokenizer: Path | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +83,7 @@ class ServerQuestion:
         launches: fresh servers; None for the fewest that can say something.
         journal: of a server campaign of this change to go on with.
         quick: a first look, with fewer rounds.
+        model, tokenizer: instead of the preset's.
     """
 
     preset: str
@@ -87,6 +91,8 @@ class ServerQuestion:
     launches: int | None = None
     journal: Path | None = None
     quick: bool = True
+    model: str | None = None
+    tokenizer: Path | None = None
 
 
 def gather(
@@ -225,6 +231,8 @@ def _live_server(change: Change, asked: ServerQuestion, progress: Progress, reco
             dataset=asked.dataset,
             speculative=speculation_for(preset(asked.preset), change.live.speculation),
             quick=asked.quick,
+            model=asked.model,
+            tokenizer=asked.tokenizer,
         )
         serving.check_releases(plan)
         opened = serving.begin(plan)
@@ -240,7 +248,14 @@ def _live_server(change: Change, asked: ServerQuestion, progress: Progress, reco
 def _accuracy(change: Change, asked: AccuracyQuestion, progress: Progress) -> AccuracyResult:
     before, after = (f"pr{change.number}.{side}" for side in ("before", "after"))
     if asked.journal is None:
-        plan = plan_accuracy(before, after, preset_name=asked.preset, limit=asked.limit)
+        plan = plan_accuracy(
+            before,
+            after,
+            preset_name=asked.preset,
+            limit=asked.limit,
+            model=asked.model,
+            tokenizer=asked.tokenizer,
+        )
         answers.check(plan)
         opened = answers.begin(plan)
     else:

@@ -195,7 +195,8 @@ def _replicate(
         before_first = launch.order.index(BEFORE) < launch.order.index(role)
     if _by_rounds(plan, figure):
         return _in_turns(launch, concurrency, figure, role, before_first, follows)
-    return _ratio(*(of_side([launch], concurrency, figure, side) for side in (BEFORE, role)), before_first)
+    before, own = (of_side([launch], concurrency, figure, side) for side in (BEFORE, role))
+    return _ratio(before, own, before_first)
 
 
 def _in_turns(
@@ -244,7 +245,8 @@ def _neighbours(earlier: ServeLaunch, later: ServeLaunch, concurrency: int, figu
     role = earlier.order[-1]
     if later.number != earlier.number + 1 or later.order[0] != role:
         return None
-    return _ratio(*(of_side([launch], concurrency, figure, role) for launch in (earlier, later)))
+    before, after = (of_side([launch], concurrency, figure, role) for launch in (earlier, later))
+    return _ratio(before, after)
 
 
 def _ratio(before: float | None, after: float | None, before_first: bool | None = None) -> Replicate | None:
