@@ -6,19 +6,28 @@ import os
 import platform
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict, dataclass
 from importlib import metadata
 from importlib.util import find_spec
 from typing import Any
 
 from gdn_impl.catalog import CATALOG
+from gdnbench.history.needs import LIBRARIES
 from gdnbench.oracle.cache import cache_root
 from gdnbench.oracle.environment import release_python, repository
 from gdnbench.oracle.installed import installed_lm_eval
 from gdnbench.oracle.wheels import cached_wheel, is_damaged
 from gdnbench.values.errors import EnvironmentMissing
 
+EXTRAS = {
+    "history": ("a history of runs, nights and shifts", LIBRARIES),
+    "dashboard": ("the dashboard", (*LIBRARIES, "plotly")),
+    "ray": ("campaigns on many machines", ("ray",)),
+}
+"""What of a set-up is optional: what each extra is for, and what it brings."""
+_BESIDE = {use for use, _ in EXTRAS.values()}
+"""What needs no measuring."""
 BUSY = 0.5
 """Load per core from which launches are visibly noisier."""
 
@@ -51,7 +60,7 @@ class Examination:
     @property
     def able(self) -> bool:
         """Whether anything at all can be measured."""
-        return any(ability.able for ability in self.abilities)
+        return any(ability.able for ability in self.abilities if ability.name not in _BESIDE)
 
     def as_dict(self) -> dict[str, Any]:
         """As JSON."""
@@ -73,6 +82,7 @@ def examine() -> Examination:
         Ability("live server with the tiny model on the CPU", not releases.advice, releases.advice),
         Ability("accuracy, on that server", not lm_eval.advice, lm_eval.advice),
         Ability("asv", not asv.advice, asv.advice),
+        *(_extra(extra, *what) for extra, what in EXTRAS.items()),
     )
     return Examination(facts, abilities)
 
@@ -155,6 +165,12 @@ def _asv() -> Fact:
         return Fact("asv", metadata.version("asv"))
     except metadata.PackageNotFoundError:
         return Fact("asv", "missing", "install it: pip install -e .[asv]")
+
+
+def _extra(extra: str, use: str, libraries: Iterable[str]) -> Ability:
+    missing = [name for name in libraries if find_spec(name) is None]
+    reason = f"{', '.join(missing)} missing: pip install 'gdnbench[{extra}]'" if missing else ""
+    return Ability(use, not missing, reason)
 
 
 def _git() -> Fact:

@@ -123,10 +123,17 @@ def test_doctor_says_what_can_be_measured_and_what_is_missing(
     able = {ability["name"]: ability["able"] for ability in found["abilities"]}
     assert able["exact cost"] and able["step time on the CPU"]
     assert not able["conformance with releases, and their step time"]
+    assert able["the dashboard"] and able["a history of runs, nights and shifts"]
     facts = {fact["name"]: fact for fact in found["facts"]}
     assert {"Python", "torch", "CPU", "load", "GPU", "wheels cached", "asv", "git"} <= facts.keys()
     assert "make vllm" in facts["vLLM releases run with"]["advice"]
     assert facts["wheels cached"]["value"].startswith("none")
+
+
+def test_doctor_names_what_an_extra_would_bring(monkeypatch, capsys) -> None:
+    monkeypatch.setattr("gdnbench.report.doctor.EXTRAS", {"ray": ("campaigns on many machines", ("ray_of_nowhere",))})
+    _, out, _ = gdnbench(capsys, "doctor")
+    assert "no campaigns on many machines: ray_of_nowhere missing: pip install 'gdnbench[ray]'" in " ".join(out.split())
 
 
 def test_doctor_tells_damaged_wheels_from_whole_ones(
