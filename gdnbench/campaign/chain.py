@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from statistics import median
 
-from gdnbench.campaign.judged import default_launches, few, row_of, warnings_of
+from gdnbench.campaign.judged import comparison_of, default_launches, few, row_of, warnings_of
 from gdnbench.campaign.plan import Plan, last_core
 from gdnbench.campaign.records import LaunchRecord
 from gdnbench.campaign.surroundings import available_bytes
@@ -162,16 +162,9 @@ def _judged(
 
 
 def _comparison(launches: Sequence[LaunchRecord], case: int, base: str, role: str, primary: bool) -> Comparison:
-    measured = [launch.measured[case] for launch in launches]
-    metric = METRICS[measured[0].metric]
-    return Comparison(
-        metric=metric,
-        log_ratios=log_ratios(launches, case, base, role),
-        before=tuple(one.medians_us[base] for one in measured),
-        after=tuple(one.medians_us[role] for one in measured),
-        primary=primary and metric is HOST_TIME,
-        before_first=tuple(launch.created.index(base) < launch.created.index(role) for launch in launches),
-    )
+    decides = METRICS[launches[0].measured[case].metric] is HOST_TIME
+    ratios = log_ratios(launches, case, base, role)
+    return comparison_of(launches, case, (base, role), ratios, primary=primary and decides)
 
 
 def _unequal(launches: Sequence[LaunchRecord], role: str) -> list[Caveat]:

@@ -93,17 +93,27 @@ def judge_campaign(plan: Plan, launches: Sequence[LaunchRecord]) -> JudgedCampai
 
 
 def _comparison(plan: Plan, launches: Sequence[LaunchRecord], case: int, role: str) -> Comparison:
-    measured = [launch.measured[case] for launch in launches]
-    metric = METRICS[measured[0].metric]
+    first = launches[0].measured[case]
     busy = plan.change == WAITS_ON_A_BUSY_DEVICE and plan.device == "cuda"
+    decides = METRICS[first.metric] is (HOST_TIME_BUSY if busy else HOST_TIME)
+    primary = decides and (not plan.primary or first.scenario in plan.primary)
+    ratios = tuple(launch.measured[case].log_ratios[role] for launch in launches)
+    return comparison_of(launches, case, (BEFORE, role), ratios, primary=primary)
+
+
+def comparison_of(
+    launches: Sequence[LaunchRecord], case: int, roles: tuple[str, str], log_ratios: tuple[float, ...], *, primary: bool
+) -> Comparison:
+    """Two roles of the launches on one of their cases, with the log ratio of each launch."""
+    base, role = roles
+    measured = [launch.measured[case] for launch in launches]
     return Comparison(
-        metric=metric,
-        log_ratios=tuple(one.log_ratios[role] for one in measured),
-        before=tuple(one.medians_us[BEFORE] for one in measured),
+        metric=METRICS[measured[0].metric],
+        log_ratios=log_ratios,
+        before=tuple(one.medians_us[base] for one in measured),
         after=tuple(one.medians_us[role] for one in measured),
-        primary=metric is (HOST_TIME_BUSY if busy else HOST_TIME)
-        and (not plan.primary or measured[0].scenario in plan.primary),
-        before_first=tuple(launch.created.index(BEFORE) < launch.created.index(role) for launch in launches),
+        primary=primary,
+        before_first=tuple(launch.created.index(base) < launch.created.index(role) for launch in launches),
     )
 
 
