@@ -28,8 +28,8 @@ BEGUN, ENDED, BUILT, MIXED, STRAYED, OUTSIDE, STAMPED, COMPARED, DIFFERENT, FIEL
 those in which some field differed, and these fields, a bit for each; nanoseconds of the loop at a step's begin, and how
 often it ran."""
 PHASES, PHASE_AT = 3, 12
-"""Where observation takes turns from step to step: for each phase its steps, and the sum of the logarithms of their
-nanoseconds in units of 1 / LOG_UNITS. In phase 0 builds are observed, in the others not."""
+"""Where observation takes turns from step to step: for each phase its steps without a prefill, and the sum of the
+logarithms of their nanoseconds in units of 1 / LOG_UNITS. In phase 0 builds are observed, in the others not."""
 LOG_UNITS = 1_000_000
 CELLS = 20
 """For each kind of step, unstaged and staged: nanoseconds in all, then the histogram."""

@@ -132,7 +132,7 @@ class Snapshot:
         """Steps in which observation took turns, by phase: observed, and twice not; empty if it never did."""
         totals = [self._total(layout.PHASE_AT + word) for word in range(2 * layout.PHASES)]
         pairs = zip(totals[::2], totals[1::2], strict=True)
-        return tuple(Phase(steps, total / layout.LOG_UNITS) for steps, total in pairs) if totals[0] else ()
+        return tuple(Phase(steps, total / layout.LOG_UNITS) for steps, total in pairs) if any(totals) else ()
 
     # Observed builds
 

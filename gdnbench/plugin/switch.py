@@ -53,6 +53,7 @@ class Switch:
         "_commands",
         "_compare",
         "_compares",
+        "_decodes",
         "_forget",
         "_in_step",
         "_known",
@@ -71,7 +72,7 @@ class Switch:
         self._known: set[Any] = set()
         self._in_step = False
         self._built = self._phase = self._began = 0
-        self._alternates = self._observes = False
+        self._alternates = self._observes = self._decodes = False
         self._side = -1
         self._latch(self._commands[layout.COMMAND])
 
@@ -96,6 +97,7 @@ class Switch:
         if self._alternates:
             self._phase = (self._phase + 1) % layout.PHASES
             self._observes = self._phase == 0
+            self._decodes = False
 
     def end(self) -> None:
         """A step has come back."""
@@ -105,7 +107,7 @@ class Switch:
         if built := self._built:
             words[base + layout.BUILT] += 1
             words[base + layout.STAMPED] += built
-        if self._alternates:
+        if self._alternates and self._decodes:
             at = base + layout.PHASE_AT + 2 * self._phase
             words[at] += 1
             words[at + 1] += int(log(perf_counter_ns() - self._began) * layout.LOG_UNITS)
@@ -126,12 +128,16 @@ class Switch:
         if self._compares:
             return self._compared(builder, sides, arguments)
         if not self._observes:
-            return sides[self._side](*arguments)
+            metadata = sides[self._side](*arguments)
+            if self._alternates:
+                self._decodes = not metadata.num_prefills
+            return metadata
         side = sides[self._side]
         started = perf_counter_ns()
         metadata = side(*arguments)
         took = perf_counter_ns() - started
 
+        self._decodes = not metadata.num_prefills
         if metadata.num_prefills:
             cell = MIXED if metadata.num_decodes or metadata.num_spec_decodes else PREFILL
         else:
@@ -164,6 +170,8 @@ class Switch:
             self._forget()
         self._side = side
         block = command >> layout.BLOCK_SHIFT
+        # Requests of one length take a number of steps that threes may divide: each place of a request gets each phase.
+        self._phase = block % layout.PHASES
         if block != words[layout.BLOCK]:
             for number in range(self._roles + 1):
                 words[layout.role_at(number) + layout.STAMPED] = 0

@@ -23,7 +23,7 @@ def print_observation(plan: ServePlan, cost: ObservationCost, journal: Path, *, 
     own = cost.judgement
     lines = [
         f"a step takes {cost.unobserved_us:,.0f} us unobserved and {cost.observed_us:,.0f} us observed "
-        f"(geometric means, {cost.steps:,} steps, every third observed)",
+        f"(geometric means, {cost.steps:,} steps without a prefill, every third observed)",
         f"control: unobserved steps against each other {_fine(cost.control.ratio)} ({_ends(cost.control.interval)}); "
         f"such a campaign finds {share(own.smallest_detectable)}",
         f"Launches are kept in {journal}",

@@ -48,8 +48,8 @@ class Block:
         builds: by role, the builds that the plugin stamped with this block; None in a server without plugin.
         mixed_steps: steps in which the side changed; anything but 0 makes the launch invalid.
         pace_ns: what the fixed loop at the begin of each step took, mean; None in a server without plugin.
-        phases: where observation takes turns from step to step: of every place among three its steps, and the sum of
-            the logarithms of their nanoseconds; builds are observed in the first.
+        phases: where observation takes turns from step to step: of every place among three its steps without a prefill,
+            and the sum of the logarithms of their nanoseconds; builds are observed in the first.
     """
 
     role: str

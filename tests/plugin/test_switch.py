@@ -192,6 +192,31 @@ def test_observation_takes_turns_from_step_to_step(control):
     assert sum(phase.steps for phase in later.phases) == 9
 
 
+def test_turns_leave_out_steps_with_a_prefill_and_steps_that_build_nothing(control):
+    engine = Engine(control)
+    control.command("before", 1, alternate=True)
+    before = control.snapshot()
+    for prefills in (1, 0, 1, 0):
+        engine.step(metadata(decodes=3, prefills=prefills))
+        engine.switch.begin()
+        engine.switch.end()
+    phases = control.snapshot().since(before).phases
+    assert sum(phase.steps for phase in phases) == 2
+
+
+def test_each_place_of_a_request_is_observed_though_threes_divide_its_steps(control):
+    engine = Engine(control)
+    observed = []
+    for block in range(1, 4):
+        control.command("before", block, alternate=True)
+        for place in range(6):
+            before = control.snapshot()
+            engine.step()
+            if control.snapshot().since(before).builds("before"):
+                observed.append(place)
+    assert sorted(observed) == list(range(6))
+
+
 def test_without_turns_there_are_no_phases(control):
     engine = Engine(control)
     control.command("before", 1)
