@@ -24,6 +24,8 @@ OF_LIMIT = "0.32.0"
 """Whose metadata `limit` gives."""
 
 NO_SPECULATION = "none"
+ROUNDS_OF_OBSERVATION = 8
+"""Times those of a campaign of two sides, since half a percent is to be told from nothing."""
 
 
 def plan_serve(
@@ -87,6 +89,8 @@ def plan_serve(
     if how == "switch" and not observation:
         texts[CONTROL] = str(sides[0])
     loads = tuple(chosen.load(c, quick) for c in sorted(set(concurrency)))
+    if observation:
+        loads = tuple(replace(load, rounds=load.rounds * ROUNDS_OF_OBSERVATION) for load in loads)
     if rounds is not None:
         loads = tuple(replace(load, rounds=rounds) for load in loads)
     server_cores, load_cores = _cores(chosen.device)
