@@ -81,14 +81,15 @@ def _marks(notes: words.Footnotes, row: ServeRow) -> str:
 
 def _split(result: ServeResult) -> Table:
     table = _table("split at")
-    for name in ("tok/s", "acceptance", "rest", "step time, 95 % interval"):
+    for name in ("tok/s", "builds alone", "acceptance", "rest", "step time, 95 % interval"):
         table.add_column(name, justify="right", no_wrap=True)
     table.add_column("verdict", no_wrap=True)
     for one in result.decomposition:
         step = "not measured" if one.step_time is None else _part(one.step_time)
         accepted = "unknown" if one.acceptance is None else change(one.acceptance.ratio)
         verdict = "n/a" if one.verdict is None else f"[{STYLES[one.verdict]}]{one.verdict.value}[/]"
-        table.add_row(str(one.concurrency), change(one.throughput.ratio), accepted, change(one.rest), step, verdict)
+        tokens, alone = change(one.throughput.ratio), change(one.builds_alone)
+        table.add_row(str(one.concurrency), tokens, alone, accepted, change(one.rest), step, verdict)
     return table
 
 

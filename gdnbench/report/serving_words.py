@@ -10,7 +10,10 @@ from gdnbench.values.coverage import Builds
 from gdnbench.values.serving import Coverage, Fault, ServeIdentity, ServeResult, ServeRow
 from gdnbench.values.verdicts import Caveat, Verdict
 
-SPLIT = "tok/s = acceptance / step time x rest; a builder change may claim the step time alone"
+SPLIT = (
+    "tok/s = acceptance / step time x rest; a builder change may claim the step time alone. Builds alone: what tok/s "
+    "would do if nothing but the observed time of builds changed; added up, not measured"
+)
 
 CHANGE = (
     "before, after: of all requests together; change: median over launches of ratios of turns taken together, so not "

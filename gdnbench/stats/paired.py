@@ -14,7 +14,7 @@ wrong only if the one that differs passed its own test. See `stats.median` for w
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 
@@ -147,7 +147,7 @@ def _judge_row(
         p_adjusted=p_adjusted,
         launches=launches,
         smallest_detectable=math.expm1(detectable) if math.isfinite(detectable) else None,
-        warnings=tuple(_caveats(comparison, control, p_adjusted, family, alpha)),
+        warnings=(*_overstated(verdict, effect, detectable), *_caveats(comparison, control, p_adjusted, family, alpha)),
     )
     return _with_plan(judgement, comparison, family, alpha) if verdict is Verdict.UNKNOWN else judgement
 
@@ -179,6 +179,17 @@ def _with_plan(judgement: Judgement, comparison: Comparison, family: int, alpha:
         reason = f"{launches} launches leave it open"
     more = max(total - launches, 1)
     return replace(judgement, more_launches=more, reason=f"{reason}; about {more} more would settle it")
+
+
+def _overstated(verdict: Verdict, effect: float, detectable: float) -> Iterator[Caveat]:
+    """What is found below the size that is found reliably was found because it came out large this time."""
+    if verdict in (Verdict.IMPROVED, Verdict.REGRESSED) and abs(effect) < detectable < math.inf:
+        yield Caveat(
+            "overstated",
+            f"found though it is smaller than the {math.expm1(detectable):.1%} that such a campaign finds four times "
+            "in five: chance has probably made it look larger than it is",
+            "take its size from more launches",
+        )
 
 
 def _caveats(

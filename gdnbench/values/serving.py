@@ -95,6 +95,8 @@ class Decomposition:
         leads: what to read first: the step time, if acceptance drifted by so much that it colours throughput.
         verdict: on the step time, a question of its own; None where there is none.
         concurrency: None where figures of others do not say at which.
+        builds_alone: what throughput's ratio would be if the builds had taken the time they were observed to take, and
+            nothing else had changed: added up, not measured. None where builds were not observed.
     """
 
     concurrency: int | None
@@ -103,6 +105,7 @@ class Decomposition:
     acceptance: Part | None
     leads: Literal["throughput", "step_time"] = "throughput"
     verdict: Verdict | None = None
+    builds_alone: float | None = None
 
     @property
     def rest(self) -> float | None:
@@ -119,7 +122,8 @@ class Decomposition:
             found[f"{name}_ratio"] = None if part is None else finite(part.ratio)
             found[f"{name}_ci"] = None if part is None or part.interval is None else list(part.interval)
         verdict = None if self.verdict is None else self.verdict.value
-        return {**found, "rest_ratio": finite(self.rest), "leads": self.leads, "step_time_verdict": verdict}
+        found |= {"rest_ratio": finite(self.rest), "builds_alone_ratio": finite(self.builds_alone)}
+        return {**found, "leads": self.leads, "step_time_verdict": verdict}
 
 
 @dataclass(frozen=True, slots=True)

@@ -135,6 +135,15 @@ def test_each_row_has_a_control_of_its_own():
         judge_rows([row] * 3, [quiet])
 
 
+def test_what_is_found_below_the_size_that_is_found_reliably_is_said_to_be_overstated():
+    loud = comparison([4, -4, 3, -3, 5, -5, 2])
+    found = judge(comparison([-1.4, -1.5, -1.3, -1.2, -1.6, -0.2, -1.4]), loud)
+    assert found.verdict is Verdict.IMPROVED
+    (caveat,) = found.warnings
+    assert caveat.code == "overstated" and "four times in five" in caveat.message
+    assert judge(comparison([-20, -21, -19, -22, -18, -20, -20]), loud).warnings == ()
+
+
 def test_a_control_that_differs_from_itself_is_a_caveat():
     judged = judge(comparison([-20] * 6), control=comparison([4, 5, 6, 4, 5, 6]))
     assert judged.verdict is Verdict.IMPROVED

@@ -65,6 +65,7 @@ def test_the_rest_is_what_neither_factor_explains():
     assert split.rest == pytest.approx(1.08 * 1.02 / 1.10)
     assert Decomposition(1, Part(1.08), Part(0.9), None).rest == pytest.approx(1.08 * 0.9)
     assert Decomposition(1, Part(1.08), None, Part(1.0)).rest is None
+    assert replace(split, builds_alone=1.005).to_json()["builds_alone_ratio"] == 1.005
 
 
 def test_json_has_no_number_that_json_cannot_write():
