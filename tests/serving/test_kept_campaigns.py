@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from gdnbench.serving.judged import judge_serving
+from gdnbench.serving.judging.observation import judge_observation
 from gdnbench.serving.recording import load
 from gdnbench.values.metrics import E2EL, OUTPUT_THROUGHPUT, TOTAL_THROUGHPUT, TPOT, TTFT
 from gdnbench.values.verdicts import Verdict
@@ -37,7 +38,9 @@ def test_identical_code_is_not(path):
     assert found.primary[0].judgement.smallest_detectable < 0.03
 
 
-@pytest.mark.parametrize("path", sorted(KEPT.glob("*-c*.json.gz")), ids=lambda path: path.name)
+@pytest.mark.parametrize(
+    "path", sorted([*KEPT.glob("handicap-*"), *KEPT.glob("identical-*")]), ids=lambda path: path.name
+)
 def test_the_shown_figures_of_a_side_agree_with_each_other(path):
     found = judged(path)
     concurrency = found.primary[0].concurrency
@@ -53,7 +56,16 @@ def test_the_shown_figures_of_a_side_agree_with_each_other(path):
 
 def test_there_are_some_of_each():
     names = {path.name.partition("-")[0] for path in KEPT.glob("*.json.gz")}
-    assert names == {"handicap", "identical"}
+    assert names == {"handicap", "identical", "observation"}
+    for kind in ("handicap", "identical"):
+        assert len(list(KEPT.glob(f"{kind}-*-c1.json.gz"))) == len(list(KEPT.glob(f"{kind}-*-c16.json.gz"))) == 3
+
+
+def test_observing_costs_less_than_half_a_percent():
+    found = judge_observation(*load(KEPT / "observation-1-c1.json.gz"))
+    assert found.judgement.verdict is Verdict.SAME
+    assert found.judgement.interval[1] < 1.005
+    assert found.control.verdict is Verdict.SAME
 
 
 @pytest.mark.parametrize("path", sorted(KEPT.glob("*.json.gz")), ids=lambda path: path.name)
