@@ -5,6 +5,8 @@ BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 # The set-up that figures are measured with. Without it, pip would take the newest torch that fits.
 TORCH ?= torch==2.13.0
+# pyproject.toml leaves the slow ones out otherwise.
+EVERY_TEST := -m "slow or thorough or not slow"
 # What the limit is held to; docs/limit.md.
 LIMIT_SCENARIOS := q1s1k 16q1s1k 16q9s1kd8 15q1s1k_q2k 8q9s1kd8_6q1s1k_2q128 16q1s1k/g30
 
@@ -84,7 +86,7 @@ gpu-check: ## costs, step time and the trace's self-check on a GPU, with torch a
 accept: accept-step accept-server accept-answers accept-evidence accept-nights accept-limit ## the acceptance of every part
 
 accept-server: $(READY) vllm bench lint ## the acceptance of the live server: about 3 hours
-	@$(BIN)/python -m pytest -q tests/serving tests/plugin tests/workloads tests/cli -m "slow or thorough or not slow"
+	@$(BIN)/python -m pytest -q tests/serving tests/plugin tests/workloads tests/cli $(EVERY_TEST)
 	@mkdir -p build/records
 	@for n in 1 2 3; do for concurrency in 1 16; do \
 	  $(BIN)/gdnbench serve pr51913.after pr51913.after --concurrency $$concurrency \
@@ -102,7 +104,7 @@ accept-server: $(READY) vllm bench lint ## the acceptance of the live server: ab
 
 # GSM8K names a directory with gsm8k's test.jsonl and train.jsonl; without it they are fetched.
 accept-answers: $(READY) vllm lint ## the acceptance of accuracy: about 45 minutes
-	@$(BIN)/python -m pytest -q tests/accuracy tests/cli/test_accuracy_command.py -m "slow or thorough or not slow"
+	@$(BIN)/python -m pytest -q tests/accuracy tests/cli/test_accuracy_command.py $(EVERY_TEST)
 	@$(BIN)/gdnbench accuracy pr51913.before pr51913.after --limit 300
 	@$(BIN)/gdnbench accuracy pr51913.before pr51913.after
 	@test -n "$(GSM8K)" || $(BIN)/gdnbench data fetch gsm8k
@@ -124,19 +126,19 @@ accept-step: $(READY) vllm bench lint asv ## the acceptance of the step: about 7
 	@$(BIN)/gdnbench calibrate --whole 10
 
 accept-evidence: $(READY) vllm browser lint ## the acceptance of evidence, claims, the gate and other people's numbers: about 70 minutes
-	@$(BIN)/python -m pytest -q tests/ingest tests/report tests/gate tests/docs -m "slow or thorough or not slow"
+	@$(BIN)/python -m pytest -q tests/ingest tests/report tests/gate tests/docs $(EVERY_TEST)
 	@for change in 51913 52078 40654 41873 55404 51565; do \
 	  $(BIN)/gdnbench evidence $$change --fail-on invalid || exit 1; done
 
 accept-nights: $(READY) vllm browser lint ## the acceptance of nights, shifts, the dashboard and many machines: about 60 minutes
 	@$(BIN)/python -m pytest -q tests/history tests/nightly tests/dashboard tests/campaign/test_ray.py tests/cli/test_nightly_command.py \
-	  -m "slow or thorough or not slow"
+	  $(EVERY_TEST)
 	@rm -rf build/nights
 	@for night in 1 2; do $(BIN)/gdnbench nightly --history build/nights || exit 1; done
 	@$(MAKE) dashboard bench-self
 
 accept-limit: $(READY) vllm bench-limit lint ## the acceptance of the limit: about 60 minutes
-	@$(BIN)/python -m pytest -q tests/gdn_impl/test_limit.py tests/gdn_impl/test_limit_against_release.py -m "slow or thorough or not slow"
+	@$(BIN)/python -m pytest -q tests/gdn_impl/test_limit.py tests/gdn_impl/test_limit_against_release.py $(EVERY_TEST)
 	@$(BIN)/gdnbench serve vllm@0.32.0 limit --fail-on invalid
 	@$(BIN)/gdnbench serve vllm@0.32.0 limit --speculative mtp --fail-on invalid
 	@$(BIN)/gdnbench accuracy vllm@0.32.0 limit --limit 300

@@ -60,7 +60,7 @@ def evidence(
     from gdn_impl.catalog import CATALOG
     from gdnbench.campaign.progress import stages
     from gdnbench.history.recorder import recorder
-    from gdnbench.report.gather import gather
+    from gdnbench.report.gather import ServerQuestion, gather
     from gdnbench.report.write import say, write
     from gdnbench.values.claims import parse_claim
 
@@ -73,8 +73,15 @@ def evidence(
         raise UserError(f"--device {device}: there are cpu and cuda")
     if profile not in ("quick", "full"):
         raise UserError(f"--profile {profile}: there are quick and full")
-    quick = profile == "quick"
-    asked = _server(server, device, preset, dataset, server_launches, resume_server, quick, model, tokenizer)
+    asked = _why_no_server(server, device, named=bool(preset or resume_server)) or ServerQuestion(
+        preset or "tiny-cpu",
+        dataset=dataset,
+        launches=server_launches,
+        journal=resume_server,
+        quick=profile == "quick",
+        model=model,
+        tokenizer=tokenizer,
+    )
     answers = _accuracy(accuracy, asked, resume_accuracy)
     claims = [parse_claim(text) for text in claim or ()]
     runs: list[Callable[[], Run]] = []
@@ -89,25 +96,18 @@ def evidence(
     return exits.status_of([found.verdict], failing)
 
 
-def _server(
-    wanted: bool | None,
-    device: str,
-    preset: str | None,
-    dataset: Path | None,
-    launches: int | None,
-    journal: Path | None,
-    quick: bool,
-    model: str | None,
-    tokenizer: Path | None,
-) -> ServerQuestion | str:
-    """What to ask a live server, or why none is asked."""
+def _why_no_server(wanted: bool | None, device: str, named: bool) -> str | None:
+    """Why no live server is asked; None if one is.
+
+    Args:
+        named: whether a setting was chosen, by its name or by a campaign to go on with.
+    """
     from gdnbench.oracle.environment import release_python
-    from gdnbench.report.gather import ServerQuestion
     from gdnbench.values.errors import EnvironmentMissing
 
     if wanted is False:
         return "left out by --no-server"
-    if device == "cuda" and preset is None and journal is None:
+    if device == "cuda" and not named:
         if wanted:
             raise UserError("--server --device cuda: name a setting with --preset, such as qwen3.6-dflash")
         return "not asked for: --preset names a setting for a GPU"
@@ -117,7 +117,7 @@ def _server(
         if wanted:
             raise
         return str(missing)
-    return ServerQuestion(preset or "tiny-cpu", dataset, launches, journal, quick, model, tokenizer)
+    return None
 
 
 def _accuracy(wanted: bool | None, server: ServerQuestion | str, journal: Path | None) -> AccuracyQuestion | str:

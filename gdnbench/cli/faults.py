@@ -24,7 +24,7 @@ def faults(
     resume: Annotated[Path | None, typer.Option(help="Go on with the answers in this directory.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print one JSON object and nothing else.")] = False,
 ) -> int:
-    """Run every known fault through equality, exact cost and accuracy; exit code 1 if one gets through a server."""
+    """Run every known fault through equality, exact cost and accuracy; exit code 1 if one passes all three."""
     from gdnbench.accuracy.fault_table import fault_table
     from gdnbench.campaign.progress import stages
     from gdnbench.report.faults import print_json, print_table

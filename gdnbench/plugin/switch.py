@@ -129,18 +129,18 @@ class Switch:
             return self._compared(builder, sides, arguments)
         if not self._observes:
             metadata = sides[self._side](*arguments)
-            if self._alternates:
-                self._decodes = not metadata.num_prefills
+            if self._alternates and not metadata.num_prefills:
+                self._decodes = True
             return metadata
         side = sides[self._side]
         started = perf_counter_ns()
         metadata = side(*arguments)
         took = perf_counter_ns() - started
 
-        self._decodes = not metadata.num_prefills
         if metadata.num_prefills:
             cell = MIXED if metadata.num_decodes or metadata.num_spec_decodes else PREFILL
         else:
+            self._decodes = True
             cell = SPECULATIVE if metadata.num_spec_decodes else DECODE
             if builder.use_full_cuda_graph and is_staged(builder, metadata):
                 cell += layout.CELL_WORDS

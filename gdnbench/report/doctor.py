@@ -13,7 +13,7 @@ from importlib.util import find_spec
 from typing import Any
 
 from gdn_impl.catalog import CATALOG
-from gdnbench.history.needs import LIBRARIES
+from gdnbench.history.needs import LIBRARIES, missing
 from gdnbench.oracle.cache import cache_root
 from gdnbench.oracle.environment import release_python, repository
 from gdnbench.oracle.installed import installed_lm_eval
@@ -168,9 +168,10 @@ def _asv() -> Fact:
 
 
 def _extra(extra: str, use: str, libraries: Iterable[str]) -> Ability:
-    missing = [name for name in libraries if find_spec(name) is None]
-    reason = f"{', '.join(missing)} missing: pip install 'gdnbench[{extra}]'" if missing else ""
-    return Ability(use, not missing, reason)
+    lacking = missing(libraries)
+    return Ability(
+        use, not lacking, f"{', '.join(lacking)} missing: pip install 'gdnbench[{extra}]'" if lacking else ""
+    )
 
 
 def _git() -> Fact:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from statistics import median
 
 from gdnbench.campaign.turns import AFTER, BEFORE
-from gdnbench.serving.judging.budget import budget_caveats, builds_alone
+from gdnbench.serving.judging.budget import budget_caveats
 from gdnbench.serving.judging.builds import build_findings, coverage
 from gdnbench.serving.judging.caveats import caveats
 from gdnbench.serving.judging.distributions import distributions
@@ -65,15 +65,12 @@ def judge_serving(plan: ServePlan, launches: Sequence[ServeLaunch]) -> ServeResu
     judged = _judge(cells)
     rows = tuple(_row(cell, judgement, faults) for cell, judgement in zip(cells, judged, strict=True))
     covered = coverage(plan, launches)
-    splits = [
-        replace(_with_verdict(split, rows), builds_alone=builds_alone(launches, covered, split.concurrency))
-        for split in decompose(plan, launches)
-    ]
+    splits = tuple(_with_verdict(split, rows) for split in decompose(plan, launches, covered))
     return ServeResult(
         identity=identity(plan, launches),
         rows=tuple(_skewed(row, rows) for row in rows),
         controls=tuple(_control_row(cell) for cell in cells if cell.control is not None and not cell.unmeasured),
-        decomposition=tuple(splits),
+        decomposition=splits,
         coverage=covered,
         invalid=faults,
         warnings=(

@@ -34,7 +34,8 @@ def test_printed_tables_before_and_after():
     assert pair.answers.primary.documents == 1319, "told by the standard error, and by the name of the test set"
     assert pair.verdict is Verdict.UNKNOWN
     assert row.judgement.reason.startswith(
-        "no difference that this size could show: judged without pairing, which is weaker: 3.6 points would be"
+        "no difference that this size could show: judged without pairing, which is weaker: "
+        "3.6 points would be significant here"
     )
     assert row.judgement.reason.count("significant") == 1 and len(pair.rows) == 2
 

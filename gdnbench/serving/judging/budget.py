@@ -33,7 +33,7 @@ def budget_caveats(splits: Sequence[Decomposition], rows: Sequence[ServeRow]) ->
             yield Caveat("budget", says, "look for another cause: no builder can claim the whole of it")
 
 
-def builds_alone(launches: Sequence[ServeLaunch], coverage: Coverage, concurrency: int | None) -> float | None:
+def builds_alone(launches: Sequence[ServeLaunch], coverage: Coverage, concurrency: int) -> float | None:
     """The ratio of throughput, if what builds took more or less changed the time of blocks and nothing else did."""
     before, after = (_mean_us(coverage.builds.get(role, ())) for role in (BEFORE, AFTER))
     blocks = [block for launch in launches for block in blocks_of(launch, concurrency, AFTER)]

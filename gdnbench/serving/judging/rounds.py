@@ -40,7 +40,7 @@ def rounds(launches: Iterable[ServeLaunch], concurrency: int | None = None) -> I
             yield Round(launch.number, at, number, blocks)
 
 
-def blocks_of(launch: ServeLaunch, concurrency: int | None, role: str | None = None) -> list[Block]:
+def blocks_of(launch: ServeLaunch, concurrency: int, role: str | None = None) -> list[Block]:
     """The blocks of a launch at one concurrency, of one role or of all, in the order in which they ran."""
     return [one for one in launch.blocks if one.concurrency == concurrency and role in (None, one.role)]
 

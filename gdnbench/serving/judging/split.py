@@ -14,6 +14,7 @@ from collections.abc import Iterator, Sequence
 from statistics import median
 
 from gdnbench.campaign.turns import AFTER, BEFORE
+from gdnbench.serving.judging.budget import builds_alone
 from gdnbench.serving.judging.figures import ACCEPTANCE, Figure, compared
 from gdnbench.serving.judging.findings import Finding
 from gdnbench.serving.judging.rounds import blocks_of, one_token
@@ -22,7 +23,7 @@ from gdnbench.serving.records import ServeLaunch
 from gdnbench.stats.median import interval
 from gdnbench.stats.paired import Comparison
 from gdnbench.values.metrics import E2EL, ITL, OUTPUT_THROUGHPUT, THROUGHPUTS, TPOT
-from gdnbench.values.serving import Decomposition, Part
+from gdnbench.values.serving import Coverage, Decomposition, Part
 from gdnbench.values.verdicts import Caveat
 
 DRIFT_WARNS, DRIFT_SPOILS = 0.01, 0.05
@@ -35,7 +36,7 @@ CHUNKS_AGREE = 0.1
 THROUGHPUT, STEP_TIME = Figure(OUTPUT_THROUGHPUT, "rate"), Figure(ITL, "mean")
 
 
-def decompose(plan: ServePlan, launches: Sequence[ServeLaunch]) -> tuple[Decomposition, ...]:
+def decompose(plan: ServePlan, launches: Sequence[ServeLaunch], coverage: Coverage) -> tuple[Decomposition, ...]:
     """For each concurrency with a throughput on both sides, its factors."""
     found = []
     for load in plan.loads:
@@ -53,6 +54,7 @@ def decompose(plan: ServePlan, launches: Sequence[ServeLaunch]) -> tuple[Decompo
                 step_time,
                 _acceptance(plan, launches, load.concurrency),
                 "step_time" if leads_otherwise else "throughput",
+                builds_alone=builds_alone(launches, coverage, load.concurrency),
             )
         )
     return tuple(found)
