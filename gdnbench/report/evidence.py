@@ -11,7 +11,6 @@ from gdnbench.report import accuracy_words
 from gdnbench.report.numbers import in_words, percent
 from gdnbench.report.serving_words import advice, in_short
 from gdnbench.report.waterfall import Waterfall
-from gdnbench.serving.again import PLACE
 from gdnbench.values.accuracy import AccuracyResult
 from gdnbench.values.serving import ServeResult
 from gdnbench.values.verdicts import Caveat, CostResult, StepResult, Verdict, overall
@@ -62,6 +61,7 @@ class Evidence:
         environment: where it was measured.
         elsewhere: levels that this report does not speak of, with the reason.
         server: of both sides in a live server; None where that was not measured.
+        server_command: that asks it again, as `gdnbench.serving.again.command` has it.
         accuracy: of both sides' answers; None where nobody asked.
         waterfall: the operations of the primary scenario, before and after.
         limit_counts: exact costs of the limit, by part and scenario, where it has that part.
@@ -77,6 +77,7 @@ class Evidence:
     elsewhere: Mapping[Level, str]
     warnings: tuple[Caveat, ...] = ()
     server: ServeResult | None = None
+    server_command: str = ""
     accuracy: AccuracyResult | None = None
     waterfall: Waterfall | None = None
     limit_counts: Mapping[str, Mapping[str, Mapping[str, int]]] = field(default_factory=dict)
@@ -231,16 +232,14 @@ def next_steps(evidence: Evidence) -> tuple[str, ...]:
     number = evidence.change.number
     if not all(finding.valid for finding in evidence.equality):
         steps.append("mend the difference in metadata before anything is said of speed")
-    if evidence.step is not None:
-        unsettled = [
-            row.judgement
-            for row in evidence.step.rows
-            if row.primary and row.judgement.verdict is Verdict.UNKNOWN and row.judgement.more_launches
-        ]
-        steps += [f"measure {one.more_launches} more launches: `gdnbench step --launches`" for one in unsettled]
+    for row in () if evidence.step is None else evidence.step.rows:
+        own = row.judgement
+        if row.primary and own.verdict is Verdict.UNKNOWN and own.more_launches:
+            asked = f"gdnbench step pr{number}.before pr{number}.after --scenario {row.scenario}"
+            asked += "" if evidence.device == "cpu" else f" --device {evidence.device}"
+            steps.append(f"{own.more_launches} more launches: `{asked} --launches {own.launches + own.more_launches}`")
     if evidence.server is not None and evidence.server.verdict in (Verdict.INVALID, Verdict.UNKNOWN):
-        again = f"gdnbench serve pr{number}.before pr{number}.after --launches {PLACE}"
-        steps.append(f"the live server: {advice(evidence.server, again)}")
+        steps.append(f"the live server: {advice(evidence.server, evidence.server_command)}")
     if evidence.accuracy is not None and evidence.accuracy.verdict is not Verdict.SAME:
         steps.append(f"the answers: {accuracy_words.advice(evidence.accuracy)}")
     if evidence.device == "cpu":

@@ -36,6 +36,7 @@ from gdnbench.report.costs import pairs, without_operations
 from gdnbench.report.evidence import EqualityFinding, Evidence
 from gdnbench.report.waterfall import Waterfall, waterfall
 from gdnbench.serving import campaign as serving
+from gdnbench.serving.again import command
 from gdnbench.serving.journal import ServeJournal
 from gdnbench.serving.judged import judge_serving
 from gdnbench.serving.planning import plan_serve, same_sides, speculation_for
@@ -133,12 +134,12 @@ def gather(
         judged = _step_time(change, device, launches, journal, progress)
         record(partial(step_run, judged))
     elsewhere = dict(change.not_judged_at)
-    served, answered = None, None
+    served, answered, again = None, None, ""
     if change.judged_at(Level.SERVER):
         if isinstance(server, str):
             elsewhere[Level.SERVER] = server
         else:
-            served = _live_server(change, server, progress, record)
+            served, again = _live_server(change, server, progress, record)
     if change.judged_at(Level.ACCURACY):
         if isinstance(accuracy, str):
             elsewhere[Level.ACCURACY] = accuracy
@@ -155,6 +156,7 @@ def gather(
         environment=_environment(judged),
         elsewhere={level: elsewhere[level] for level in Level if level in elsewhere},
         server=served,
+        server_command=again,
         accuracy=answered,
         waterfall=_waterfall(change, counted),
         limit_counts=_limit_counts(change, counted),
@@ -220,7 +222,8 @@ def _step_time(
     return judge_campaign(opened.plan, records)
 
 
-def _live_server(change: Change, asked: ServerQuestion, progress: Progress, record: Record) -> ServeResult:
+def _live_server(change: Change, asked: ServerQuestion, progress: Progress, record: Record) -> tuple[ServeResult, str]:
+    """Of both sides, and the command that asks the same again."""
     before, after = (f"pr{change.number}.{side}" for side in ("before", "after"))
     if asked.journal is None:
         plan = plan_serve(
@@ -242,7 +245,7 @@ def _live_server(change: Change, asked: ServerQuestion, progress: Progress, reco
     launches = serving.run(opened, lambda done, total: progress("live server: blocks", done, total))
     result = judge_serving(opened.plan, launches)
     record(partial(serve_run, opened.plan, launches, result))
-    return result
+    return result, command(opened.plan)
 
 
 def _accuracy(change: Change, asked: AccuracyQuestion, progress: Progress) -> AccuracyResult:

@@ -6,7 +6,7 @@ import json
 import shlex
 
 from gdnbench.campaign.turns import AFTER, BEFORE
-from gdnbench.serving.plan import ServePlan
+from gdnbench.serving.plan import Load, ServePlan
 from gdnbench.serving.planning import NO_SPECULATION, RELEASE
 from gdnbench.serving.presets import TINY_CPU, Preset, preset
 
@@ -15,7 +15,11 @@ PLACE = "{launches}"
 
 
 def command(plan: ServePlan) -> str:
-    """A line for a shell, with `{launches}` where the number of launches belongs; what is default is left out."""
+    """A line for a shell; what is default is left out.
+
+    It has `{launches}` where the number of launches belongs. After a first look comes a whole campaign, with as many
+    launches as that takes, so there it has none.
+    """
     chosen, server, asked = preset(plan.server.preset), plan.server, plan.workload
     before = plan.variants[BEFORE]
     words = ["gdnbench", "serve", plan.sides[BEFORE], plan.sides.get(AFTER, plan.sides[BEFORE])]
@@ -28,7 +32,7 @@ def command(plan: ServePlan) -> str:
         ("--release", plan.releases[BEFORE], before.release is None and plan.releases[BEFORE] != RELEASE),
         ("--model", server.model, server.model != chosen.model),
         ("--tokenizer", server.tokenizer, server.tokenizer != server.model),
-        ("--speculative", _speculative(plan), server.speculative != _by_default(chosen)),
+        ("--speculative", _speculative(plan, chosen), server.speculative != _by_default(chosen)),
         ("--dataset", asked.dataset or "", asked.dataset is not None),
         ("--output-len", str(asked.output_len), asked.output_len != chosen.output_len),
         ("--seed", str(asked.seed), asked.seed != 0),
@@ -38,17 +42,30 @@ def command(plan: ServePlan) -> str:
     for option, value, needed in options:
         if needed:
             words += [option, value] if value else [option]
-    return f"{shlex.join(words).replace('{', '{{').replace('}', '}}')} --launches {PLACE}"
+    line = shlex.join(words).replace("{", "{{").replace("}", "}}")
+    return line if _first_look(plan, chosen) else f"{line} --launches {PLACE}"
+
+
+def _first_look(plan: ServePlan, chosen: Preset) -> bool:
+    return plan.loads == _loads(plan, chosen, quick=True) != _loads(plan, chosen, quick=False)
 
 
 def _usual(plan: ServePlan, chosen: Preset) -> bool:
-    """Whether its rounds are the preset's, or those of a first look; after a first look comes a whole one."""
-    loads = [tuple(chosen.load(load.concurrency, quick) for load in plan.loads) for quick in (False, True)]
-    return plan.loads in loads
+    """Whether its rounds are the preset's, or those of a first look."""
+    return plan.loads in [_loads(plan, chosen, quick) for quick in (False, True)]
 
 
-def _speculative(plan: ServePlan) -> str:
-    return NO_SPECULATION if plan.server.speculative is None else json.dumps(dict(plan.server.speculative))
+def _loads(plan: ServePlan, chosen: Preset, quick: bool) -> tuple[Load, ...]:
+    return tuple(chosen.load(load.concurrency, quick) for load in plan.loads)
+
+
+def _speculative(plan: ServePlan, chosen: Preset) -> str:
+    """By the preset's word for it, if it has one."""
+    asked = plan.server.speculative
+    if asked is None:
+        return NO_SPECULATION
+    known = [word for word, options in chosen.speculative.items() if dict(options) == dict(asked)]
+    return known[0] if known else json.dumps(dict(asked))
 
 
 def _by_default(chosen: Preset) -> dict[str, object] | None:

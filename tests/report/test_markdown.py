@@ -98,7 +98,9 @@ def test_an_unsettled_row_asks_for_launches():
     unsettled = row("16q1s1k", 0.99, Verdict.UNKNOWN, primary=True)
     unsettled = replace(unsettled, judgement=replace(unsettled.judgement, more_launches=14))
     steps = next_steps(evidence(step=StepResult((unsettled,), None)))
-    assert any("14 more launches" in step for step in steps)
+    total = unsettled.judgement.launches + 14
+    assert steps[0].startswith("14 more launches: `gdnbench step pr51913.before pr51913.after --scenario 16q1s1k ")
+    assert steps[0].endswith(f" --launches {total}`")
 
 
 def test_hostile_text_is_inert():
@@ -195,9 +197,11 @@ def test_a_step_that_is_invalid_is_not_mended_by_a_server():
 
 
 def test_a_server_with_too_few_launches_asks_for_more():
-    steps = next_steps(evidence(server=served(1.1, launches=3)))
-    assert "the live server: settle it with more launches: " in steps[0]
-    assert "gdnbench serve pr51913.before pr51913.after --launches 7" in steps[0]
+    again = "gdnbench serve pr51913.before pr51913.after --speculative mtp"
+    steps = next_steps(evidence(server=served(1.1, launches=3), server_command=f"{again} --launches {{launches}}"))
+    assert steps[0] == f"the live server: settle it with more launches: {again} --launches 7"
+    steps = next_steps(evidence(server=served(1.1, launches=3), server_command=again))
+    assert steps[0] == f"the live server: settle it with a whole campaign, for this was a first look: {again}"
 
 
 def test_a_report_without_a_server_says_so():

@@ -183,6 +183,13 @@ def test_the_command_asks_the_same_again(options):
     assert parsed(words[2:]) == asked
 
 
+def test_after_a_first_look_comes_a_whole_campaign():
+    look = plan_serve("pr52078.before", "pr52078.after", speculative="mtp", quick=True)
+    line = command(look)
+    assert line == "gdnbench serve pr52078.before pr52078.after --speculative mtp"
+    assert parsed(shlex.split(line)[2:]) == plan_serve("pr52078.before", "pr52078.after", speculative="mtp")
+
+
 def parsed(words):
     """The plan that the command line makes of these words."""
     seen = []
