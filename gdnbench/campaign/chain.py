@@ -122,7 +122,7 @@ def judge_chain(plan: Plan, launches: Sequence[LaunchRecord]) -> JudgedChain:
         launches=tuple(launches),
         pairs=_judged(plan, launches, [(plan.base(role), role) for role in roles], controls, primary=True),
         whole=_judged(plan, launches, [(BEFORE, role) for role in roles[1:]], controls, primary=False),
-        controls=tuple(row_of(launches[0].measured[case], controls[case], alone[case]) for case in cases),
+        controls=tuple(row_of(launches, case, (BEFORE, CONTROL), controls[case], alone[case]) for case in cases),
         warnings=tuple(warnings_of(plan, launches)),
     )
 
@@ -147,7 +147,7 @@ def _judged(
     comparisons = [_comparison(launches, case, *pair, primary) for pair in pairs for case in cases]
     judgements = judge_rows(comparisons, list(controls) * len(pairs))
     rows = [
-        row_of(launches[0].measured[number % len(cases)], comparison, judgement)
+        row_of(launches, number % len(cases), pairs[number // len(cases)], comparison, judgement)
         for number, (comparison, judgement) in enumerate(zip(comparisons, judgements, strict=True))
     ]
     return tuple(

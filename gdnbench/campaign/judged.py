@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from statistics import median
+from statistics import geometric_mean, median
 from typing import Any
 
 from gdn_impl.catalog import CATALOG, Level
@@ -78,14 +78,14 @@ def judge_campaign(plan: Plan, launches: Sequence[LaunchRecord]) -> JudgedCampai
     faults = [_broken_promise(plan, launches, case.scenario) for case in first]
     rows = tuple(
         replace(
-            row_of(case, comparison, _invalid(judgement, fault) if fault else judgement),
+            row_of(launches, i, (BEFORE, AFTER), comparison, _invalid(judgement, fault) if fault else judgement),
             of_limit=_of_limit(plan, [launch.measured[i] for launch in launches]),
         )
-        for i, (case, comparison, judgement, fault) in enumerate(zip(first, comparisons, judged, faults, strict=True))
+        for i, (comparison, judgement, fault) in enumerate(zip(comparisons, judged, faults, strict=True))
     )
     control_rows = tuple(
-        row_of(case, replace(comparison, primary=False), judge_rows([comparison])[0])
-        for case, comparison in zip(first, controls, strict=True)
+        row_of(launches, i, (BEFORE, CONTROL), replace(comparison, primary=False), judge_rows([comparison])[0])
+        for i, comparison in enumerate(controls)
     )
     leading = next(i for i, row in enumerate(rows) if row.primary)
     result = StepResult(rows, control_rows[leading])
@@ -117,10 +117,17 @@ def comparison_of(
     )
 
 
-def row_of(case: Measured, comparison: Comparison, judgement: Judgement) -> StepRow:
-    """The row of a comparison: what it is of, and the medians of both sides."""
-    before, after = median(comparison.before), median(comparison.after)
-    return StepRow(case.scenario, comparison.metric, comparison.primary, before, after, judgement)
+def row_of(
+    launches: Sequence[LaunchRecord], case: int, roles: tuple[str, str], comparison: Comparison, judgement: Judgement
+) -> StepRow:
+    """The row of a comparison: what it is of, and what a step of either role takes.
+
+    That is a mean over all blocks: where a core changes its pace within a launch, roles in turns share what that does,
+    while the median of either may fall on this side of the change or on that.
+    """
+    measured = [launch.measured[case] for launch in launches]
+    before, after = (geometric_mean([us for one in measured for us in one.blocks_us[role]]) for role in roles)
+    return StepRow(measured[0].scenario, comparison.metric, comparison.primary, before, after, judgement)
 
 
 def _of_limit(plan: Plan, measured: Sequence[Measured]) -> tuple[float, float] | None:

@@ -29,7 +29,9 @@ def print_tables(judged: JudgedCampaign, journal: Path) -> None:
     console.print(headline(judged), style="bold", highlight=False, soft_wrap=True)
     console.print(_rows(judged))
     console.print(
-        "control: before against itself in the same launches; sees: the smallest change that 80 % of campaigns find",
+        "before, after: geometric means over all blocks; change: median over launches of ratios of blocks taken "
+        "together, so not quite after / before; control: before against itself in the same launches; sees: the "
+        "smallest change that 80 % of campaigns find",
         style="dim",
         soft_wrap=True,
     )

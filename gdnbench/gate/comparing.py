@@ -74,7 +74,8 @@ def _why_nothing(rows: Sequence[GateRow]) -> str:
             failing[0].judgement.reason.removeprefix("it failed: ")
         )
     gone = [row for row in rows if row.presence is Presence.GONE]
-    return f"the baseline's {len(gone)} rows and the {len(rows) - len(gone)} of now have none in common"
+    rest = len(rows) - len(gone)
+    return f"of what was asked for the baseline has {len(gone)} rows and this checkout {rest}, and none in common"
 
 
 def differing_harness(before: GateRun, after: GateRun, rows: Sequence[GateRow]) -> list[Caveat]:

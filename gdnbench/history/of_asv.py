@@ -8,6 +8,7 @@ from datetime import UTC, datetime
 from gdnbench.campaign.machine import keyed
 from gdnbench.history.asv_files import AsvFigure, AsvFile
 from gdnbench.history.pointing import one_line
+from gdnbench.stats.median import interval
 from gdnbench.values.runs import Machine, Run, RunIdentity, Source
 from gdnbench.values.series import Point, Series
 from gdnbench.values.verdicts import Caveat
@@ -90,7 +91,7 @@ def _points(file: AsvFile, variant: str, machine: Machine) -> Iterator[Point]:
             unit=one_line(figure.unit),
             direction="lower",
             assumption="sampled",
-            interval=figure.interval,
+            interval=interval(figure.samples),
             launches=len(figure.samples) or figure.repeat or 1,
             samples=figure.samples,
         )

@@ -66,9 +66,15 @@ def judged(records: Sequence[Record], question: Question, warnings: Sequence[Cav
     groups = _forced(records, question.pairs) if question.pairs else _by_key(records)
     both = {key: sides for key, sides in groups.items() if sides[0] and sides[1]}
     one_armed = {key: sides for key, sides in groups.items() if key not in both and (sides[0] or sides[1])}
-    if not both and {record.side for record in records} >= {"before", "after"}:
+    sides_there = {record.side for record in records} - {None}
+    if not both and len(sides_there) == 2:
         told = "; ".join(f"{'before' if sides[0] else 'after'}: {_told(key)}" for key, sides in one_armed.items())
-        raise UserError(f"nothing compared: the sides have nothing in common ({told}); --pair N,M pairs records")
+        cut = "; the text may be cut off" if any(_is_cut(record) for record in records) else ""
+        raise UserError(f"nothing compared: the sides have nothing in common ({told}{cut}); --pair N,M pairs records")
+    if not both and (question.before or question.after):
+        there = " and ".join(sorted(side for side in sides_there if side)) or "neither side"
+        reasons = "".join(f"; {one.message}" for one in warnings if one.code == "copy")
+        raise UserError(f"nothing compared: only {there} is there{reasons}; give --before FILE and --after FILE")
     pairs = [*_servers(both), *_others(both, question.floor, question.allowed)]
     lonely = [
         Caveat(
@@ -80,6 +86,10 @@ def judged(records: Sequence[Record], question: Question, warnings: Sequence[Cav
     ]
     claims = judge_claims(question.claims, pairs, question.groups)
     return CheckResult(tuple(records), tuple(pairs), (*warnings, *lonely), tuple(claims))
+
+
+def _is_cut(record: Record) -> bool:
+    return any(one.code == "cut-off" or "cut off" in one.message for one in record.warnings)
 
 
 _Sides = tuple[list[Record], list[Record]]

@@ -238,11 +238,18 @@ def _without_copies(records: list[Record], caveats: list[Caveat]) -> Read:
         if place is None:
             found.append(record)
             continue
-        says = f"{record.source} is the same as {found[place].source}, figure by figure"
+        says = f"{record.source} is the same as {found[place].source}, figure by figure{_beside(found[place], record)}"
         caveats.append(Caveat("copy", f"{says}: one run counts once", "give a second run, if there was one"))
+        caveats += [replace(one, message=f"{record.source}: {one.message}") for one in record.warnings]
         if len(record.metrics) > len(found[place].metrics):
             found[place] = record  # the other one was cut off
     return found, caveats
+
+
+def _beside(one: Record, other: Record) -> str:
+    """What two records of the same figures do not agree on."""
+    names = [name for name in one.facts.keys() & other.facts.keys() - {"date"} if one.facts[name] != other.facts[name]]
+    return f", though not in {', '.join(sorted(names)[:5])}" if names else ""
 
 
 def _copies(one: Record, other: Record) -> bool:

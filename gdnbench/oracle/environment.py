@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import os
+import shlex
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -85,10 +86,18 @@ def repository() -> Path:
 
     Raises:
         EnvironmentMissing: the project is installed apart from its checkout.
+        UserError: the current folder is in another checkout, which somebody who stands there means.
     """
     root = Path(gdnbench.__file__).resolve().parent.parent
     if not (root / "pyproject.toml").is_file():
         raise EnvironmentMissing("this needs the project's checkout: install it with pip install -e")
+    here = Path.cwd().resolve()
+    other = next((one for one in (here, *here.parents) if (one / "gdn_impl" / "catalog.py").is_file()), root)
+    if other != root:
+        raise UserError(
+            f"this folder belongs to the checkout {other}, and gdnbench runs from the one in {root}: "
+            f"install it here (pip install -e {shlex.quote(str(other))}) or run python -m gdnbench in {other}"
+        )
     return root
 
 

@@ -160,7 +160,9 @@ def _value(row: dict[str, Any], name: str) -> str:
     """A count as it is, anything else with the decimals that it can carry."""
     value = row[name]
     whole = row["assumption"] == "exact" and value is not None and value == int(value)
-    return f"{value:,.0f}" if whole else figure(value)
+    if whole:
+        return f"{value:,.0f}"
+    return f"{value:.3g}" if value is not None and 0 < abs(value) < 0.001 else figure(value)
 
 
 def _table(*names: str) -> Table:

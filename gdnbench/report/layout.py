@@ -13,7 +13,7 @@ from gdnbench.report.numbers import change, figure, interval, of_limit, share
 from gdnbench.report.summary import levels
 from gdnbench.values.metrics import COST_METRICS
 from gdnbench.values.serving import ServeResult, ServeRow
-from gdnbench.values.verdicts import StepRow
+from gdnbench.values.verdicts import StepResult, StepRow
 
 PLOTS = ("plot", "cost_plot", "server_plot", "latency_plot", "flips_plot")
 """The places for pictures, by the names that templates have for them."""
@@ -47,7 +47,7 @@ def parts(evidence: Evidence) -> dict[str, Any]:
         "step": evidence.step,
         "limited": evidence.step is not None and any(row.of_limit for row in evidence.step.rows),
         "limit_counts": evidence.limit_counts,
-        "step_rows": [] if evidence.step is None else sorted(evidence.step.rows, key=_primary_first),
+        **_step(evidence.step),
         "server": None if evidence.server is None else _server(evidence.server),
         "accuracy": evidence.accuracy,
         "points": accuracy_words,
@@ -56,6 +56,24 @@ def parts(evidence: Evidence) -> dict[str, Any]:
         "next": next_steps(evidence),
         "environment": evidence.environment,
     }
+
+
+def _step(result: StepResult | None) -> dict[str, Any]:
+    """What the section about step time lays out: its lines, the control last, and the notes to them."""
+    notes = words.Footnotes()
+    rows = [] if result is None else sorted(result.rows, key=_primary_first)
+    control = [result.control] if result is not None and result.control is not None else []
+    lines = [
+        {"row": row, "marks": notes.marks([words.caveat(one) for one in row.judgement.warnings] + _does_less(row))}
+        for row in [*rows, *control]
+    ]
+    return {"step_lines": lines, "step_notes": notes.numbers}
+
+
+def _does_less(row: StepRow) -> list[str]:
+    """Why a side may take less than the limit, which makes the metadata of the newest release."""
+    less = row.of_limit is not None and min(row.of_limit) < 1
+    return ["a side below 1 x does less than the limit, which makes the metadata of vLLM 0.32.0"] if less else []
 
 
 def _server(result: ServeResult) -> dict[str, Any]:

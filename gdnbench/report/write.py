@@ -14,6 +14,8 @@ from gdnbench.report.markdown import render
 from gdnbench.report.paste import paste
 from gdnbench.report.serving_words import headline as server_headline
 
+PICTURES = frozenset({"step-time.png", "exact-costs.png", "live-server.png", "latencies.png", "answers.png"})
+
 
 def write(evidence: Evidence, root: Path) -> Path:
     """Write what `prN/` under `root` has: README.md, whose path it gives, index.html, description.md, evidence.json.
@@ -26,6 +28,8 @@ def write(evidence: Evidence, root: Path) -> Path:
     directory = root / f"pr{evidence.change.number}"
     directory.mkdir(parents=True, exist_ok=True)
     plots = draw(evidence, directory)
+    for name in PICTURES - set(plots.values()):  # of an earlier measurement, of which this report does not speak
+        (directory / name).unlink(missing_ok=True)
     write_aside(directory / "evidence.json", json.dumps(evidence.to_json(), indent=1) + "\n")
     write_aside(directory / "index.html", page(evidence, {place: directory / name for place, name in plots.items()}))
     write_aside(directory / "description.md", paste(evidence))

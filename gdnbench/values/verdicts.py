@@ -115,7 +115,7 @@ class StepRow:
     """One scenario and metric of a step-time comparison.
 
     Attributes:
-        before, after: medians over launches, in the metric's unit.
+        before, after: geometric means over all blocks of all launches, in the metric's unit.
         of_limit: both as multiples of the limit's time in the same launches; None where it did not run beside.
     """
 

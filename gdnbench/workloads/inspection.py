@@ -86,6 +86,8 @@ def inspect(path: Path, tokens: Tokens | None = None, count: Count = uncounted) 
     if file.format == "object":
         fault = Fault("object", "a single JSON object, no set of data")
         raise DamagedFile(path, fault, file.bytes, file.sha256, file.entries)
+    if not file.entries:
+        raise DamagedFile(path, Fault("empty", "no entries, no set of data"), file.bytes, file.sha256, 0)
     sharegpt = file.format == "array" and counts["no_conversations"] < counts["entries"]
     return Inspection(
         path,

@@ -26,7 +26,14 @@ def plan(before: str, after: str, *scenarios: str, device: str = "cpu") -> Plan:
 def launch(asked: Plan, number: int, effect: float, metrics: tuple[str, ...] = ("host_time",)) -> LaunchRecord:
     noise = NOISE[number - 1]
     measured = tuple(
-        Measured(name, metric, 15, dict.fromkeys(ROLES, 15.0), {"after": effect + noise, "control": noise}, {})
+        Measured(
+            name,
+            metric,
+            15,
+            dict.fromkeys(ROLES, 15.0),
+            {"after": effect + noise, "control": noise},
+            {role: (15.0, 15.0 * math.exp(2 * effect * (role == "after"))) for role in ROLES},
+        )
         for name in asked.scenarios
         for metric in metrics
     )
@@ -128,3 +135,21 @@ def test_many_rows_get_the_launches_they_need() -> None:
     assert default_launches(1) == 10
     assert default_launches(16) == 10
     assert default_launches(100) > 10
+
+
+def test_what_a_side_takes_fits_its_change_though_the_core_changed_its_pace_within_launches():
+    paces = {"before": (10.0, 10.0, 20.0), "after": (10.5, 21.0, 21.0), "control": (10.0, 20.0, 20.0)}
+    asked = plan("pr51913.before", "pr51913.after")
+    launches = [launch(asked, number, math.log(1.05)) for number in range(1, 11)]
+    swap = {"before": "control", "control": "before", "after": "after"}
+
+    def uneven(one: LaunchRecord) -> LaunchRecord:
+        own = paces if one.number % 2 else {role: paces[swap[role]] for role in paces}
+        return replace(one, measured=tuple(replace(case, blocks_us=own) for case in one.measured))
+
+    found = judge_campaign(asked, [uneven(one) for one in launches]).result
+    row, control = found.rows[0], found.control
+    assert control is not None and row.before is not None and row.after is not None
+    assert control.after == pytest.approx(control.before)
+    assert row.before == pytest.approx(10 * 2**0.5)
+    assert row.after / row.before == pytest.approx(1.05 * 2 ** (1 / 6))

@@ -122,10 +122,11 @@ def test_inspect_knows_published_files_and_other_formats(data, tmp_path: Path) -
         (b"<!DOCTYPE html><html>", "page", "an HTML page, not data (starts with '<!DOCTYPE html><html>')"),
         (b"version https://git-lfs.github.com/spec/v1\n", "lfs-pointer", "a git-LFS pointer"),
         (b"", "empty", "empty, 0 bytes"),
+        (b"[]", "empty", "no entries, no set of data"),
         (b"\xef\xbb\xbf[]", "byte-order-mark", "begins with a UTF-8 byte order mark"),
         ("[\u00e9]".encode("latin-1"), "not-utf-8", "not UTF-8: byte 0xe9 at byte 1"),
     ],
-    ids=["cut", "page", "pointer", "empty", "byte order mark", "not UTF-8"],
+    ids=["cut", "page", "pointer", "empty", "no entries", "byte order mark", "not UTF-8"],
 )
 def test_inspect_a_bad_file(data, tmp_path: Path, content: bytes, fault: str, what: str) -> None:
     path = tmp_path / "bad.json"

@@ -61,6 +61,8 @@ def test_three_files_and_no_others(checkout: Path):
         ({"title": "\x1b[31m"}, "one line"),
         ({"releases": "0.31.0"}, "two releases are needed"),
         ({"releases": '0.31.0,"'}, "two releases are needed"),
+        ({"releases": "0.32.0,0.31.0"}, "the first must be older"),
+        ({"releases": "0.10.0,0.10.0"}, "the first must be older"),
         ({"merged": date(2026, 1, 1)}, "51565 came later"),
     ],
 )

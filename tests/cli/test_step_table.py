@@ -30,7 +30,7 @@ def judged(*effects: float, launches: int = 10, unequal: bool = False) -> Judged
                 8,
                 {"before": 20.0, "after": 20.0 * (1 + effect), "control": 20.0},
                 {"after": effect + noise, "control": noise},
-                {},
+                {"before": (20.0, 20.0), "after": (20.0 * (1 + effect),) * 2, "control": (20.0, 20.0)},
             )
             for name, effect in zip(names, effects, strict=True)
         )

@@ -47,8 +47,8 @@ def test_a_new_row_that_fails_does_not_pass():
 @pytest.mark.parametrize(
     ("before", "after", "says"),
     [
-        ({"q1s1k": {}}, {"q2k": {}}, "1 rows and the 1 of now have none in common"),
-        ({"q1s1k": {}}, {}, "1 rows and the 0 of now have none in common"),
+        ({"q1s1k": {}}, {"q2k": {}}, "the baseline has 1 rows and this checkout 1, and none in common"),
+        ({"q1s1k": {}}, {}, "the baseline has 1 rows and this checkout 0, and none in common"),
         ({}, {}, "neither side has a row"),
         ({"q1s1k": "ImportError: x"}, {"q1s1k": {}}, "fail in the baseline, pr51913.after build q1s1k: ImportError: x"),
         ({"q1s1k": "ImportError: x"}, {"q1s1k": "ImportError: x"}, "fail in the baseline"),

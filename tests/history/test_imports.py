@@ -104,7 +104,7 @@ def test_a_result_file_of_asv(tmp_path: Path) -> None:
     assert values(run) == {("suite.time_build", "median", "1"): 2e-05, ("suite.track_step", "median", ""): 12.5}
     build, step = run.points
     assert (build.unit, step.unit) == ("s", "us")
-    assert build.interval == (1.9e-05, 2.1e-05)
+    assert build.interval is None  # asv's own has 99 %, and three samples give none of 95
     assert build.samples == (2e-05, 2.1e-05, 1.9e-05)
     assert build.series.setting == "version v1v1v1v1v1v1"
     assert "2 of 4 benchmarks failed" in run.warnings[0].message

@@ -8,7 +8,7 @@ import pytest
 
 from gdnbench.ingest.check import Question, check
 from gdnbench.values.errors import UserError
-from pasted import AFTER, BEFORE, LABELS, asked, block, codes, written
+from pasted import AFTER, BEFORE, LABELS, asked, block, codes, result_file, written
 
 OLD_2024 = {
     "completed": "Successful requests:",
@@ -285,6 +285,31 @@ def test_words_behind_a_figure_are_read_over_and_a_second_figure_is_not():
 def test_several_blocks_in_one_text_and_the_same_twice():
     found = asked(f"before\n{block(BEFORE)}\nafter\n{block(AFTER)}\nagain:\n{block(AFTER)}")
     assert len(found.records) == 2 and codes(found.warnings) == ["copy"]
+
+
+def test_a_copy_tells_what_it_does_not_agree_on_and_what_was_not_read():
+    other = result_file(BEFORE, model_id="another", request_throughput="fast")
+    found = asked([result_file(BEFORE, model_id="one"), other])
+    assert codes(found.warnings) == ["copy", "unread"]
+    assert "figure by figure, though not in model_id" in found.warnings[0].message
+    assert "not read: request_throughput: fast" in found.warnings[1].message
+
+
+def test_a_side_that_was_asked_for_and_is_not_there_is_an_error(tmp_path):
+    own, copy = tmp_path / "main.txt", tmp_path / "copy.txt"
+    for path in (own, copy):
+        path.write_text(block(BEFORE))
+    with pytest.raises(UserError, match="nothing compared: only before is there; give --before FILE"):
+        check(Question((), before=(str(own),)), io.BytesIO())
+    with pytest.raises(UserError, match=r"only before is there; .*copy.txt, line 1 is the same as .*main.txt"):
+        check(Question((), before=(str(own),), after=(str(copy),)), io.BytesIO())
+
+
+def test_a_text_that_is_cut_within_its_last_figure_says_so():
+    cut = "\n".join(line.rstrip() for line in block(AFTER).partition("en----")[0].splitlines())
+    assert cut.endswith("Time to First Tok")
+    with pytest.raises(UserError, match="the text may be cut off"):
+        asked(f"before\n{block(BEFORE)}\nafter\n{cut}")
 
 
 def test_a_block_between_lines_of_a_log():

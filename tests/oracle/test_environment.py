@@ -48,6 +48,17 @@ def test_an_installed_project_is_linked_apart_from_what_lies_beside_it(
     assert environment.importable() == links
 
 
+def test_a_folder_in_another_checkout_is_not_passed_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (tmp_path / "gdn_impl").mkdir()
+    (tmp_path / "gdn_impl" / "catalog.py").write_text("")
+    (tmp_path / "docs").mkdir()
+    own = environment.repository()
+    monkeypatch.chdir(tmp_path / "docs")
+    with pytest.raises(UserError, match="belongs to the checkout") as caught:
+        environment.repository()
+    assert str(own) in str(caught.value) and f"pip install -e {tmp_path}" in str(caught.value)
+
+
 def test_the_process_asks_no_network_and_reports_nothing(checkout: Path) -> None:
     env = release_process(f"path:{checkout}").env
     assert {"VLLM_NO_USAGE_STATS": "1", "DO_NOT_TRACK": "1", "HF_HUB_OFFLINE": "1"}.items() <= env.items()

@@ -60,6 +60,13 @@ def whole():
     )
 
 
+def test_pictures_of_which_a_later_report_does_not_speak_do_not_stay(tmp_path):
+    folder = write(whole(), tmp_path).parent
+    (folder / "notes.png").write_bytes(b"somebody's own")
+    write(evidence(), tmp_path)
+    assert sorted(path.name for path in folder.glob("*.png")) == ["notes.png", "step-time.png"]
+
+
 def test_all_sections_and_pictures_are_in_one_file(tmp_path):
     report = write(whole(), tmp_path)
     assert sorted(path.name for path in report.parent.iterdir()) == [

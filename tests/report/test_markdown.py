@@ -9,6 +9,7 @@ import pytest
 
 from gdn_impl.catalog import CATALOG, Claim, Level
 from gdnbench.report.evidence import ClaimFinding, EqualityFinding, Evidence, headline, next_steps
+from gdnbench.report.html import page
 from gdnbench.report.markdown import cell, render
 from gdnbench.report.paste import paste
 from gdnbench.report.plots import serving_ratios, step_ratios
@@ -92,6 +93,19 @@ def test_without_step_time_the_costs_decide():
     report = evidence(step=None)
     assert report.verdict is Verdict.IMPROVED
     assert headline(report) == "improved: build, 16q1s1k: device_ops 8 -> 6"
+
+
+def test_what_must_be_read_with_a_step_stands_below_the_table():
+    doubtful = row("16q1s1k", 0.99, Verdict.IMPROVED, primary=True)
+    caveat = Caveat("overstated", "found though it is small", "take its size from more launches")
+    doubtful = replace(doubtful, judgement=replace(doubtful.judgement, warnings=(caveat,)))
+    less = replace(row("q1s1k", 0.5, Verdict.IMPROVED), of_limit=(1.6, 0.8))
+    report = evidence(step=StepResult((less, doubtful), None))
+    text = render(report, {})
+    assert "| improved [1] |" in text and "\n1. found though it is small: take its size from more launches\n" in text
+    assert "| improved [2] |" in text and "\n2. a side below 1 x does less than the limit" in text
+    html = page(report, {})
+    assert "improved [1]</td>" in html and "<li>found though it is small: take its size from more launches</li>" in html
 
 
 def test_an_unsettled_row_asks_for_launches():
