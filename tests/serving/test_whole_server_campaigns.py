@@ -16,6 +16,7 @@ import pytest
 
 from gdnbench.oracle.environment import release_python
 from gdnbench.values.errors import EnvironmentMissing
+from standins import command_line
 
 QUICK = ["--concurrency", "1", "--output-len", "8", "--rounds", "4"]
 
@@ -150,7 +151,7 @@ def test_a_server_killed_in_mid_run_is_one_line_and_resume_goes_on(running: list
         time.sleep(0.2)
     time.sleep(8)
     processes = descendants(campaign.process.pid)
-    engines = [pid for pid in processes if "EngineCore" in Path(f"/proc/{pid}/comm").read_text()]
+    engines = [pid for pid in processes if command_line(pid).startswith("VLLM::EngineCore")]
     assert engines
     os.kill(engines[0], signal.SIGKILL)
     status, errors = campaign.end()
