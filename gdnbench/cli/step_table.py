@@ -13,7 +13,7 @@ from gdnbench.campaign.plan import Plan
 from gdnbench.campaign.turns import AFTER, BEFORE, LIMIT
 from gdnbench.drivers.choice import choose_part
 from gdnbench.report.console import STYLES, wide_console
-from gdnbench.report.numbers import of_limit
+from gdnbench.report.numbers import STEP_FIGURES, of_limit
 from gdnbench.values.scenarios import NAMED
 from gdnbench.values.verdicts import Caveat, Judgement, StepRow, Verdict
 
@@ -29,9 +29,8 @@ def print_tables(judged: JudgedCampaign, journal: Path) -> None:
     console.print(headline(judged), style="bold", highlight=False, soft_wrap=True)
     console.print(_rows(judged))
     console.print(
-        "before, after: geometric means over all blocks; change: median over launches of ratios of blocks taken "
-        "together, so not quite after / before; control: before against itself in the same launches; sees: the "
-        "smallest change that 80 % of campaigns find",
+        f"{STEP_FIGURES}; control: before against itself in the same launches; sees: the smallest change that 80 % of "
+        "campaigns find",
         style="dim",
         soft_wrap=True,
     )

@@ -15,6 +15,8 @@ from typing import Any
 
 from gdnbench.history.of_serve import model_name
 from gdnbench.history.pointing import one_line
+from gdnbench.ingest.bench_json import read_result
+from gdnbench.ingest.consistency import checked
 from gdnbench.values.errors import UserError
 from gdnbench.values.metrics import ACCEPTANCE_LENGTH, LATENCIES, THROUGHPUTS, Metric
 from gdnbench.values.runs import Machine, Run, RunIdentity, Source
@@ -49,7 +51,7 @@ def bench_run(path: Path, data: Mapping[str, Any], token: str, variant: str | No
         facts = {key: data.get(key) for key in ("num_prompts", "burstiness", "total_input_tokens", "backend")}
         facts |= {"model": model, "request_rate": str(data.get("request_rate"))}
         load = _load(data)
-        invalid, unmeasured = _invalid(data), _unmeasured(data)
+        invalid, unmeasured = _invalid(path, data), _unmeasured(data)
         how = setting(one_line(str(data.get("endpoint_type") or data.get("backend") or "served")), facts)
         base = (name, "", "", load)
         points = [
@@ -114,13 +116,15 @@ def _positive(value: Any) -> float | None:
     return float(value) if right else None
 
 
-def _invalid(data: Mapping[str, Any]) -> str:
+def _invalid(path: Path, data: Mapping[str, Any]) -> str:
+    """Why it is not to be held against others: requests that failed, or figures that contradict each other."""
     completed, failed, asked = (data.get(name) for name in ("completed", "failed", "num_prompts"))
     if isinstance(failed, int) and failed > 0:
         return f"{failed} requests failed"
     if isinstance(asked, int) and isinstance(completed, int) and completed < asked:
         return f"{completed} of {asked} requests were completed"
-    return ""
+    faults = checked(read_result(data, str(path))).faults
+    return one_line(faults[0].message) if faults else ""
 
 
 def _load(data: Mapping[str, Any]) -> str:

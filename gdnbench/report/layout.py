@@ -9,7 +9,7 @@ from gdnbench.report import accuracy_words
 from gdnbench.report import serving_words as words
 from gdnbench.report.costs import count_change, pairs
 from gdnbench.report.evidence import Evidence, headline, next_steps
-from gdnbench.report.numbers import change, figure, interval, of_limit, share
+from gdnbench.report.numbers import STEP_FIGURES, change, figure, interval, of_limit, share
 from gdnbench.report.summary import levels
 from gdnbench.values.metrics import COST_METRICS
 from gdnbench.values.serving import ServeResult, ServeRow
@@ -67,7 +67,7 @@ def _step(result: StepResult | None) -> dict[str, Any]:
         {"row": row, "marks": notes.marks([words.caveat(one) for one in row.judgement.warnings] + _does_less(row))}
         for row in [*rows, *control]
     ]
-    return {"step_lines": lines, "step_notes": notes.numbers}
+    return {"step_lines": lines, "step_notes": notes.numbers, "figures": STEP_FIGURES.capitalize()}
 
 
 def _does_less(row: StepRow) -> list[str]:

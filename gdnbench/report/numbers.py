@@ -4,6 +4,12 @@ from __future__ import annotations
 
 Interval = tuple[float, float] | None
 
+STEP_FIGURES = (
+    "before, after: geometric means over all blocks; change: median over launches of ratios of blocks taken together, "
+    "so not quite after / before"
+)
+"""How the figures of a row of step time are made."""
+
 
 def percent(ratio: float) -> str:
     """A ratio as a signed change: 0.93 -> -7.0 %; what rounds to nothing is +0.0 %."""

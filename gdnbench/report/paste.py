@@ -12,7 +12,7 @@ from gdnbench.report import accuracy_words
 from gdnbench.report import serving_words as words
 from gdnbench.report.evidence import Evidence, headline
 from gdnbench.report.markdown import cell
-from gdnbench.report.numbers import change, interval
+from gdnbench.report.numbers import STEP_FIGURES, change, interval
 from gdnbench.values.accuracy import AccuracyResult
 from gdnbench.values.metrics import ITL, OUTPUT_THROUGHPUT, REQUEST_THROUGHPUT, TOTAL_THROUGHPUT, TPOT, TTFT, Metric
 from gdnbench.values.serving import ServeResult
@@ -56,13 +56,16 @@ def _profiling(evidence: Evidence) -> Iterator[str]:
         counts = " -> ".join(map(str, costs[row.scenario])) if row.scenario in costs else "n/a"
         times = " | ".join("n/a" if value is None else f"{value:.1f}" for value in (row.before, row.after))
         yield f"| {cell(row.scenario)} | {times} | {change(own.ratio)} | {interval(own.interval)} | {counts} |"
+    if evidence.step is not None:
+        yield ""
+        yield f"{STEP_FIGURES.capitalize()}."
 
 
 def _benchmark(result: ServeResult) -> Iterator[str]:
     yield ""
     yield "## Benchmark"
     yield ""
-    yield cell(f"{words.setting(result.identity)}; {words.load(result.identity)}")
+    yield cell(f"{words.setting(result.identity)}; {words.load(result.identity)}; {words.CHANGE}")
     for row in result.primary:
         own = row.judgement
         yield ""
