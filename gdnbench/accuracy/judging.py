@@ -197,7 +197,8 @@ def _too_few(shown: Detectable, floor: float) -> str:
         "no difference at all" if value is None else f"{value:.1%}".replace("%", " points")
         for value in (shown.significant, shown.with_power)
     )
-    return f"{needed} would be significant here, and {found} found four times in five; the floor is {floor:.1%}"
+    least = f"{floor * 100:.1f} points"
+    return f"{needed} would be significant here, and {found} found four times in five; the floor is {least}"
 
 
 def paired(one: Mapping[str, Answer] | None, other: Mapping[str, Answer] | None) -> Paired | None:

@@ -142,6 +142,20 @@ def test_a_result_of_vllm_bench_serve(tmp_path: Path) -> None:
     assert not run.warnings
 
 
+def test_figures_that_contradict_each_other_are_invalid(tmp_path: Path) -> None:
+    run = only(written(tmp_path / "bench.json", {**BENCH, "output_throughput": 250.0}))
+    told = "output_throughput x duration is 22,785.0, and total_output_tokens is 18,000"
+    assert {one.invalid for one in run.points} == {told}
+
+
+def test_an_interval_of_95_percent_stands_where_samples_are_enough(tmp_path: Path) -> None:
+    samples = [2e-05 + number * 1e-07 for number in range(10)]
+    cells = ASV["results"]["suite.time_build"]
+    data = {**ASV, "results": {"suite.time_build": [*cells[:-1], [samples]]}}
+    (build,) = only(written(tmp_path / "results" / "host" / "01234567-env.json", data)).points
+    assert build.interval == (samples[1], samples[8])
+
+
 @pytest.mark.parametrize(
     ("changes", "invalid"),
     [
