@@ -26,7 +26,7 @@ def conform(
     from gdnbench.conform.goldens import Golden, write
     from gdnbench.conform.jobs import Row, jobs
     from gdnbench.conform.run import run
-    from gdnbench.oracle.environment import repository
+    from gdnbench.oracle.environment import repository_here
     from gdnbench.report.conformance import show
 
     for number in change or ():
@@ -42,7 +42,7 @@ def conform(
         progress.print(f"{len(found)}/{len(asked)} {row.change} {row.side} {row.part}", highlight=False)
     rows = [found[job.change, job.part.name, job.side] for job in asked]
     if write_goldens:
-        where = write(repository() / "tests" / "goldens" / "conform", goldens)
+        where = write(repository_here() / "tests" / "goldens" / "conform", goldens)
         progress.print(f"{len(goldens)} goldens written to {where}", highlight=False)
     if as_json:
         print(json.dumps({"rows": [row.as_dict() for row in rows]}))

@@ -24,10 +24,10 @@ def new_change(
 ) -> None:
     """Write a change of the GDN builder: one file, one entry in the catalogue, one test. Overwrites nothing."""
     from gdnbench.cli.skeleton import skeleton, write
-    from gdnbench.oracle.environment import repository
+    from gdnbench.oracle.environment import repository_here
     from gdnbench.report.new_change import print_json, print_steps
 
-    checkout = repository()
+    checkout = repository_here()
     made = skeleton(checkout, number, title, (merged or datetime.now(UTC)).date(), releases)
     write(made, checkout)
     names = [str(name) for name in made.new]

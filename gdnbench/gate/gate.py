@@ -12,7 +12,7 @@ from gdnbench.gate.comparing import compare_costs, differing_harness, in_order
 from gdnbench.gate.counting import count_run, select
 from gdnbench.gate.runs import load
 from gdnbench.gate.step_time import Progress, against_commit, against_file, measure
-from gdnbench.oracle.environment import repository
+from gdnbench.oracle.environment import repository_here
 from gdnbench.values.errors import EnvironmentMissing, UserError
 from gdnbench.values.gate import GateResult, GateRow, GateRun, Identity, Selection
 from gdnbench.values.variants import parse
@@ -33,7 +33,7 @@ def find_baseline(text: str) -> GateRun | Commit:
     path = Path(text).expanduser()
     is_file = path.is_file()
     try:
-        checkout = repository()
+        checkout = repository_here()
         commit = find_commit(checkout, text) if text else None
     except EnvironmentMissing:
         if not is_file:

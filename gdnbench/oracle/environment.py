@@ -86,12 +86,21 @@ def repository() -> Path:
 
     Raises:
         EnvironmentMissing: the project is installed apart from its checkout.
-        UserError: the current folder is in another checkout, which somebody who stands there means.
     """
     root = Path(gdnbench.__file__).resolve().parent.parent
     if not (root / "pyproject.toml").is_file():
         raise EnvironmentMissing("this needs the project's checkout: install it with pip install -e")
-    here = Path.cwd().resolve()
+    return root
+
+
+def repository_here() -> Path:
+    """The same, for what speaks of the checkout's own code or writes into it.
+
+    Raises:
+        EnvironmentMissing: the project is installed apart from its checkout.
+        UserError: the current folder is in another checkout, which whoever stands there means.
+    """
+    root, here = repository(), Path.cwd().resolve()
     other = next((one for one in (here, *here.parents) if (one / "gdn_impl" / "catalog.py").is_file()), root)
     if other != root:
         raise UserError(

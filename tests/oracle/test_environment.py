@@ -55,7 +55,7 @@ def test_a_folder_in_another_checkout_is_not_passed_over(tmp_path: Path, monkeyp
     own = environment.repository()
     monkeypatch.chdir(tmp_path / "docs")
     with pytest.raises(UserError, match="belongs to the checkout") as caught:
-        environment.repository()
+        environment.repository_here()
     assert str(own) in str(caught.value) and f"pip install -e {tmp_path}" in str(caught.value)
 
 
