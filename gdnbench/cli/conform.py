@@ -29,6 +29,7 @@ def conform(
     from gdnbench.oracle.environment import repository_here
     from gdnbench.report.conformance import show
 
+    checkout = repository_here() if write_goldens else None
     for number in change or ():
         if number not in CATALOG:
             raise UserError(f"no change {number} in the catalogue; known: {', '.join(map(str, sorted(CATALOG)))}")
@@ -41,8 +42,8 @@ def conform(
         goldens += [golden] if golden else []
         progress.print(f"{len(found)}/{len(asked)} {row.change} {row.side} {row.part}", highlight=False)
     rows = [found[job.change, job.part.name, job.side] for job in asked]
-    if write_goldens:
-        where = write(repository_here() / "tests" / "goldens" / "conform", goldens)
+    if checkout is not None:
+        where = write(checkout / "tests" / "goldens" / "conform", goldens)
         progress.print(f"{len(goldens)} goldens written to {where}", highlight=False)
     if as_json:
         print(json.dumps({"rows": [row.as_dict() for row in rows]}))

@@ -1,4 +1,4 @@
-"""asv's result files (version 2, as asv 0.6 writes them), read for a history: values, intervals, samples, units.
+"""asv's result files (version 2, as asv 0.6 writes them), read for a history: values, samples, units.
 
 A result whose values are all null is one null, and a row or list ends where only nulls would follow. Units lie in
 `benchmarks.json`, one folder up, where asv keeps it. The files are data: limited, checked, never executed.
@@ -29,7 +29,6 @@ class AsvFigure:
 
     Attributes:
         value: None where it failed.
-        interval: 99 %, as asv computes it; None where it has none.
         samples: those that were recorded.
         repeat: how many samples it rests on, recorded or not.
     """
@@ -39,7 +38,6 @@ class AsvFigure:
     version: str
     value: float | None
     unit: str
-    interval: tuple[float, float] | None
     samples: tuple[float, ...]
     repeat: int
 
@@ -110,17 +108,14 @@ def _figures(name: str, cells: Mapping[str, Any], units: Mapping[str, str]) -> I
         value = _number(value_at(cells.get("result"), place))
         if value is not None and math.isnan(value):
             continue  # skipped, not failed
-        ends = [_number(value_at(cells.get(f"stats_ci_99_{end}"), place)) for end in "ab"]
         samples = [_number(one) for one in value_at(cells.get("samples"), place) or []]
-        low, high = ends
         yield AsvFigure(
             benchmark=name,
             parameters=parameters,
             version=str(cells.get("version") or ""),
             value=value,
             unit=units.get(name) or _unit(name),
-            interval=(low, high) if low is not None and high is not None and low <= high else None,
-            samples=tuple(one for one in samples if one is not None),
+            samples=tuple(one for one in samples if one is not None and math.isfinite(one)),
             repeat=int(_number(value_at(cells.get("stats_repeat"), place)) or 0),
         )
 

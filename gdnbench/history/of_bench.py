@@ -123,8 +123,12 @@ def _invalid(path: Path, data: Mapping[str, Any]) -> str:
         return f"{failed} requests failed"
     if isinstance(asked, int) and isinstance(completed, int) and completed < asked:
         return f"{completed} of {asked} requests were completed"
-    faults = checked(read_result(data, str(path))).faults
-    return one_line(faults[0].message) if faults else ""
+    try:
+        faults = checked(read_result(data, str(path))).faults
+    except UserError as error:
+        return one_line(str(error))
+    told = [fault.message for fault in faults if fault.code != "impossible"]  # such a value is no figure here
+    return one_line(told[0]) if told else ""
 
 
 def _load(data: Mapping[str, Any]) -> str:

@@ -72,9 +72,10 @@ def judged(records: Sequence[Record], question: Question, warnings: Sequence[Cav
         cut = "; the text may be cut off" if any(_is_cut(record) for record in records) else ""
         raise UserError(f"nothing compared: the sides have nothing in common ({told}{cut}); --pair N,M pairs records")
     if not both and (question.before or question.after):
-        there = " and ".join(sorted(side for side in sides_there if side)) or "neither side"
-        reasons = "".join(f"; {one.message}" for one in warnings if one.code == "copy")
-        raise UserError(f"nothing compared: only {there} is there{reasons}; give --before FILE and --after FILE")
+        there = "".join(side for side in sides_there if side) or "neither side"
+        copies = [f"{one.message}: {one.advice}" for one in warnings if one.code == "copy"]
+        advice = "; ".join(copies) or "give --before FILE and --after FILE"
+        raise UserError(f"nothing compared: there is {there} alone; {advice}")
     pairs = [*_servers(both), *_others(both, question.floor, question.allowed)]
     lonely = [
         Caveat(

@@ -240,9 +240,10 @@ def _without_copies(records: list[Record], caveats: list[Caveat]) -> Read:
             continue
         says = f"{record.source} is the same as {found[place].source}, figure by figure{_beside(found[place], record)}"
         caveats.append(Caveat("copy", f"{says}: one run counts once", "give a second run, if there was one"))
-        caveats += [replace(one, message=f"{record.source}: {one.message}") for one in record.warnings]
+        dropped = record
         if len(record.metrics) > len(found[place].metrics):
-            found[place] = record  # the other one was cut off
+            dropped, found[place] = found[place], record  # the other one was cut off
+        caveats += [replace(one, message=f"{dropped.source}: {one.message}") for one in dropped.warnings]
     return found, caveats
 
 

@@ -72,7 +72,7 @@ def _step(result: StepResult | None) -> dict[str, Any]:
 
 def _does_less(row: StepRow) -> list[str]:
     """Why a side may take less than the limit, which makes the metadata of the newest release."""
-    less = row.of_limit is not None and min(row.of_limit) < 1
+    less = row.of_limit is not None and round(min(row.of_limit), 1) < 1
     return ["a side below 1 x does less than the limit, which makes the metadata of vLLM 0.32.0"] if less else []
 
 

@@ -6,7 +6,7 @@ Interval = tuple[float, float] | None
 
 STEP_FIGURES = (
     "before, after: geometric means over all blocks; change: median over launches of ratios of blocks taken together, "
-    "so not quite after / before"
+    "so not quite after / before, which may lie outside the interval of the change"
 )
 """How the figures of a row of step time are made."""
 

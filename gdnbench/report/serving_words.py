@@ -6,7 +6,6 @@ from collections.abc import Mapping, Sequence
 
 from gdnbench.campaign.turns import AFTER, BEFORE
 from gdnbench.report.numbers import Interval, interval, percent, share
-from gdnbench.serving.again import PLACE
 from gdnbench.values.coverage import Builds
 from gdnbench.values.serving import Coverage, Fault, ServeIdentity, ServeResult, ServeRow
 from gdnbench.values.verdicts import Caveat, Verdict
@@ -163,16 +162,14 @@ def advice(result: ServeResult, command: str) -> str:
     """What to do next, in one line.
 
     Args:
-        command: that asks the same with `{launches}` launches; without that place, a whole campaign after a first look.
+        command: that asks the same with `{launches}` launches.
     """
     if result.invalid:
         return ADVICE[result.invalid[0].code]
     unknown = [row.judgement for row in result.primary if row.judgement.verdict is Verdict.UNKNOWN]
     more = [judgement.more_launches for judgement in unknown if judgement.more_launches is not None]
     if more:
-        again = command.format(launches=result.identity.launches + max(more))
-        by = "more launches" if PLACE in command else "a whole campaign, for this was a first look"
-        return f"settle it with {by}: {again}"
+        return f"settle it with more launches: {command.format(launches=result.identity.launches + max(more))}"
     if unknown:
         return "nothing that more launches would settle: the change is too small for this machine"
     if result.verdict is Verdict.SAME:

@@ -6,7 +6,7 @@ import json
 import shlex
 
 from gdnbench.campaign.turns import AFTER, BEFORE
-from gdnbench.serving.plan import Load, ServePlan
+from gdnbench.serving.plan import ServePlan
 from gdnbench.serving.planning import NO_SPECULATION, RELEASE
 from gdnbench.serving.presets import TINY_CPU, Preset, preset
 
@@ -15,11 +15,7 @@ PLACE = "{launches}"
 
 
 def command(plan: ServePlan) -> str:
-    """A line for a shell; what is default is left out.
-
-    It has `{launches}` where the number of launches belongs. After a first look comes a whole campaign, with as many
-    launches as that takes, so there it has none.
-    """
+    """A line for a shell, with `{launches}` where the number of launches belongs; what is default is left out."""
     chosen, server, asked = preset(plan.server.preset), plan.server, plan.workload
     before = plan.variants[BEFORE]
     words = ["gdnbench", "serve", plan.sides[BEFORE], plan.sides.get(AFTER, plan.sides[BEFORE])]
@@ -43,20 +39,13 @@ def command(plan: ServePlan) -> str:
         if needed:
             words += [option, value] if value else [option]
     line = shlex.join(words).replace("{", "{{").replace("}", "}}")
-    return line if _first_look(plan, chosen) else f"{line} --launches {PLACE}"
-
-
-def _first_look(plan: ServePlan, chosen: Preset) -> bool:
-    return plan.loads == _loads(plan, chosen, quick=True) != _loads(plan, chosen, quick=False)
+    return f"{line} --launches {PLACE}"
 
 
 def _usual(plan: ServePlan, chosen: Preset) -> bool:
-    """Whether its rounds are the preset's, or those of a first look."""
-    return plan.loads in [_loads(plan, chosen, quick) for quick in (False, True)]
-
-
-def _loads(plan: ServePlan, chosen: Preset, quick: bool) -> tuple[Load, ...]:
-    return tuple(chosen.load(load.concurrency, quick) for load in plan.loads)
+    """Whether its rounds are the preset's, or those of a first look; after a first look comes a whole one."""
+    loads = [tuple(chosen.load(load.concurrency, quick) for load in plan.loads) for quick in (False, True)]
+    return plan.loads in loads
 
 
 def _speculative(plan: ServePlan, chosen: Preset) -> str:

@@ -293,15 +293,17 @@ def test_a_copy_tells_what_it_does_not_agree_on_and_what_was_not_read():
     assert codes(found.warnings) == ["copy", "unread"]
     assert "figure by figure, though not in model_id" in found.warnings[0].message
     assert "not read: request_throughput: fast" in found.warnings[1].message
+    found = asked([other, result_file(BEFORE, model_id="another")])
+    assert codes(found.warnings) == ["copy", "unread"] and found.records[0].metrics["request_throughput"] > 0
 
 
 def test_a_side_that_was_asked_for_and_is_not_there_is_an_error(tmp_path):
     own, copy = tmp_path / "main.txt", tmp_path / "copy.txt"
     for path in (own, copy):
         path.write_text(block(BEFORE))
-    with pytest.raises(UserError, match="nothing compared: only before is there; give --before FILE"):
+    with pytest.raises(UserError, match="nothing compared: there is before alone; give --before FILE"):
         check(Question((), before=(str(own),)), io.BytesIO())
-    with pytest.raises(UserError, match=r"only before is there; .*copy.txt, line 1 is the same as .*main.txt"):
+    with pytest.raises(UserError, match=r"there is before alone; .*copy.txt, line 1 is the same as .*main.txt"):
         check(Question((), before=(str(own),), after=(str(copy),)), io.BytesIO())
 
 

@@ -185,9 +185,10 @@ def test_the_command_asks_the_same_again(options):
 
 def test_after_a_first_look_comes_a_whole_campaign():
     look = plan_serve("pr52078.before", "pr52078.after", speculative="mtp", quick=True)
-    line = command(look)
-    assert line == "gdnbench serve pr52078.before pr52078.after --speculative mtp"
-    assert parsed(shlex.split(line)[2:]) == plan_serve("pr52078.before", "pr52078.after", speculative="mtp")
+    line = command(look).format(launches=42)
+    assert line == "gdnbench serve pr52078.before pr52078.after --speculative mtp --launches 42"
+    whole = plan_serve("pr52078.before", "pr52078.after", speculative="mtp", launches=42)
+    assert parsed(shlex.split(line)[2:]) == whole
 
 
 def parsed(words):
