@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import torch
-from hypothesis import assume, given, settings
+from hypothesis import assume, example, given, settings
 from hypothesis import strategies as st
 
 from gdn_impl.pr40654 import common, cross_attention, flashmla_sparse, indexer, indexer_decode, mla, slices, splitter
@@ -13,7 +13,7 @@ from gdnbench.devices.base import CpuDevice
 from gdnbench.devices.traced import TracedDevice
 from gdnbench.drivers.registry import PARTS, load
 from gdnbench.probes.equality import compare
-from gdnbench.values.scenarios import named, parse
+from gdnbench.values.scenarios import Row, Scenario, named, parse
 from strategies import steps
 
 CPU = torch.device("cpu")
@@ -24,6 +24,15 @@ DRIVERS = {
 }
 MLA_FAMILY = ("mla", "flashmla sparse", "indexer")
 ASYNC = "12q9s1kd8_2q200s1k_2q128/async"
+
+LONE_PADDING = Scenario(
+    rows=(Row(query_len=1, computed=1, prompt_len=1), Row(query_len=2, computed=1, prompt_len=1, drafts=1)),
+    padded_rows=1,
+    speculation=1,
+    staged=True,
+    asynchronous=True,
+)
+"""A padded row that is cut off from the row before it, whose bound fills a chunk by itself."""
 
 every_part = pytest.mark.parametrize("part", DRIVERS)
 
@@ -149,6 +158,7 @@ class TestABoundAboveTheTruth:
         assert sum(len(chunk.seq_lens) for chunk in prefill.chunks) == result.split.num_prefills
 
     @given(scenario=steps, seed=st.integers(0, 99))
+    @example(scenario=LONE_PADDING, seed=4)
     @settings(deadline=None, max_examples=40)
     def test_moves_no_span_of_the_indexer(self, scenario, seed):
         excess = raised(scenario, seed)
