@@ -193,11 +193,10 @@ def _judge_unpaired(row: AccuracyRow, floor: float) -> AccuracyRow:
 
 
 def _too_few(shown: Detectable, floor: float) -> str:
-    needed, found = (
+    needed, found, least = (
         "no difference at all" if value is None else f"{value:.1%}".replace("%", " points")
-        for value in (shown.significant, shown.with_power)
+        for value in (shown.significant, shown.with_power, floor)
     )
-    least = f"{floor * 100:.1f} points"
     return f"{needed} would be significant here, and {found} found four times in five; the floor is {least}"
 
 

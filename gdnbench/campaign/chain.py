@@ -144,11 +144,12 @@ def _judged(
 ) -> tuple[JudgedPair, ...]:
     """Pairs of roles, all their rows judged as one family."""
     cases = range(len(controls))
-    comparisons = [_comparison(launches, case, *pair, primary) for pair in pairs for case in cases]
+    places = [(case, pair) for pair in pairs for case in cases]
+    comparisons = [_comparison(launches, case, *pair, primary) for case, pair in places]
     judgements = judge_rows(comparisons, list(controls) * len(pairs))
     rows = [
-        row_of(launches, number % len(cases), pairs[number // len(cases)], comparison, judgement)
-        for number, (comparison, judgement) in enumerate(zip(comparisons, judgements, strict=True))
+        row_of(launches, case, pair, comparison, judgement)
+        for (case, pair), comparison, judgement in zip(places, comparisons, judgements, strict=True)
     ]
     return tuple(
         JudgedPair(

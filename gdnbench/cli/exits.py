@@ -49,9 +49,8 @@ def run(app: typer.Typer, arguments: Sequence[str] | None = None) -> int:
     except OSError as error:
         if error.errno not in _DISK:
             raise
-        return _say(
-            f"cannot write {error.filename or 'standard output'}: {error.strerror}", EnvironmentMissing.exit_code
-        )
+        place = f" {error.filename}" if error.filename else ""  # a write to an open file names none
+        return _say(f"cannot write{place}: {error.strerror}", EnvironmentMissing.exit_code)
     except Exception as error:
         if not hasattr(error, "format_message"):  # what the command line's library raises for bad usage
             raise

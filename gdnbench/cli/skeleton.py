@@ -20,6 +20,7 @@ from gdnbench.drivers.registry import GDN_CHANGES
 from gdnbench.oracle.cache import ASIDE, write_aside
 from gdnbench.oracle.wheels import known_releases
 from gdnbench.values.errors import EnvironmentMissing, UserError
+from gdnbench.values.releases import age
 
 CATALOGUE = Path("gdn_impl/catalog.py")
 LONGEST_TITLE = 70
@@ -123,13 +124,9 @@ def _pair(text: str) -> tuple[str, str]:
     names = [name.strip() for name in text.split(",")]
     if len(names) != 2 or not all(re.fullmatch(r"\d{1,4}\.\d{1,4}\.\d{1,4}(\.post\d{1,3})?", name) for name in names):
         raise UserError(f"--releases {text}: two releases are needed, such as 0.31.0,0.32.0")
-    if _numbers(names[0]) >= _numbers(names[1]):
+    if age(names[0]) >= age(names[1]):
         raise UserError(f"--releases {text}: the first must be older than the second")
     return names[0], names[1]
-
-
-def _numbers(release: str) -> list[int]:
-    return [int(number) for number in re.findall(r"\d+", release)]
 
 
 def _next_pair(newest: Change) -> tuple[str, str]:

@@ -11,7 +11,7 @@ from gdnbench.history.history import History
 from gdnbench.history.querying import Tables
 from gdnbench.history.reading import KeptRun
 from gdnbench.values.metrics import COST_METRICS, HOST_TIME
-from gdnbench.values.releases import ReleaseHistory, ReleaseLoad, ReleaseStep
+from gdnbench.values.releases import ReleaseHistory, ReleaseLoad, ReleaseStep, age
 from gdnbench.values.runs import Machine
 from gdnbench.values.scenarios import NAMED, ScenarioError, parse
 from gdnbench.values.verdicts import Verdict
@@ -83,7 +83,7 @@ def release_history_among(runs: Sequence[KeptRun], tables: Tables) -> ReleaseHis
 
 def in_order(releases: Iterable[str]) -> tuple[str, ...]:
     """Releases, each once, the oldest first."""
-    return tuple(sorted(set(releases), key=lambda name: [int(part) for part in re.findall(r"\d+", name)]))
+    return tuple(sorted(set(releases), key=age))
 
 
 def _release(variant: str) -> str | None:

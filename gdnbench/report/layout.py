@@ -15,8 +15,14 @@ from gdnbench.values.metrics import COST_METRICS
 from gdnbench.values.serving import ServeResult, ServeRow
 from gdnbench.values.verdicts import StepResult, StepRow
 
-PLOTS = ("plot", "cost_plot", "server_plot", "latency_plot", "flips_plot")
-"""The places for pictures, by the names that templates have for them."""
+PLOTS = {
+    "plot": "step-time.png",
+    "cost_plot": "exact-costs.png",
+    "server_plot": "live-server.png",
+    "latency_plot": "latencies.png",
+    "flips_plot": "answers.png",
+}
+"""The places for pictures, by the names that templates have for them, and their files."""
 
 
 def filters() -> dict[str, Callable[..., Any]]:

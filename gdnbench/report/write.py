@@ -10,11 +10,10 @@ from rich.console import Console
 from gdnbench.oracle.cache import write_aside
 from gdnbench.report.evidence import Evidence, headline, next_steps
 from gdnbench.report.html import page
+from gdnbench.report.layout import PLOTS
 from gdnbench.report.markdown import render
 from gdnbench.report.paste import paste
 from gdnbench.report.serving_words import headline as server_headline
-
-PICTURES = frozenset({"step-time.png", "exact-costs.png", "live-server.png", "latencies.png", "answers.png"})
 
 
 def write(evidence: Evidence, root: Path) -> Path:
@@ -28,7 +27,9 @@ def write(evidence: Evidence, root: Path) -> Path:
     directory = root / f"pr{evidence.change.number}"
     directory.mkdir(parents=True, exist_ok=True)
     plots = draw(evidence, directory)
-    for name in PICTURES - set(plots.values()):  # of an earlier measurement, of which this report does not speak
+    for name in set(PLOTS.values()) - set(
+        plots.values()
+    ):  # of an earlier measurement, of which this report does not speak
         (directory / name).unlink(missing_ok=True)
     write_aside(directory / "evidence.json", json.dumps(evidence.to_json(), indent=1) + "\n")
     write_aside(directory / "index.html", page(evidence, {place: directory / name for place, name in plots.items()}))
@@ -46,23 +47,23 @@ def draw(evidence: Evidence, directory: Path) -> dict[str, str]:
     from gdnbench.report.plots import serving_ratios, step_ratios
 
     title = f"{evidence.change.number}: {evidence.change.title}"
-    found = {}
+    found: dict[str, str] = {}
+
+    def place(name: str) -> Path:
+        found[name] = PLOTS[name]
+        return directory / PLOTS[name]
+
     if evidence.step is not None:
-        found["plot"] = "step-time.png"
-        step_ratios(evidence.step, title, directory / found["plot"])
+        step_ratios(evidence.step, title, place("plot"))
     if evidence.waterfall is not None and evidence.waterfall.falls:
-        found["cost_plot"] = "exact-costs.png"
-        cost_waterfall(evidence.waterfall, f"{title}: exact costs", directory / found["cost_plot"])
+        cost_waterfall(evidence.waterfall, f"{title}: exact costs", place("cost_plot"))
     if evidence.server is not None:
-        found["server_plot"] = "live-server.png"
-        serving_ratios(evidence.server, f"{title}, in a live server", directory / found["server_plot"])
+        serving_ratios(evidence.server, f"{title}, in a live server", place("server_plot"))
         if evidence.server.distributions:
-            found["latency_plot"] = "latencies.png"
             latencies = f"{title}: time between tokens"
-            latency_distributions(evidence.server.distributions, latencies, directory / found["latency_plot"])
+            latency_distributions(evidence.server.distributions, latencies, place("latency_plot"))
     if evidence.accuracy is not None and evidence.accuracy.rows:
-        found["flips_plot"] = "answers.png"
-        answer_flips(evidence.accuracy, f"{title}: answers that changed", directory / found["flips_plot"])
+        answer_flips(evidence.accuracy, f"{title}: answers that changed", place("flips_plot"))
     return found
 
 

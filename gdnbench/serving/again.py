@@ -38,8 +38,7 @@ def command(plan: ServePlan) -> str:
     for option, value, needed in options:
         if needed:
             words += [option, value] if value else [option]
-    line = shlex.join(words).replace("{", "{{").replace("}", "}}")
-    return f"{line} --launches {PLACE}"
+    return f"{shlex.join(words).replace('{', '{{').replace('}', '}}')} --launches {PLACE}"
 
 
 def _usual(plan: ServePlan, chosen: Preset) -> bool:

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from itertools import pairwise
 
 from gdnbench.values.verdicts import Json, Verdict, finite
+
+
+def age(release: str) -> tuple[int, ...]:
+    """A key that orders releases, the oldest first: 0.9.1, 0.10.0, 0.10.0.post1."""
+    return tuple(map(int, re.findall(r"\d+", release)))
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,6 +22,7 @@ from gdnbench.values.verdicts import Verdict
             4,
             "gdnbench: cannot write /x/y: Read-only",
         ),
+        (OSError(errno.ENOSPC, "No space left on device"), 4, "gdnbench: cannot write: No space left on device"),
         (typer.BadParameter("not so"), 2, "gdnbench: Invalid value: not so (see gdnbench --help)"),
     ],
 )
