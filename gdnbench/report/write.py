@@ -27,10 +27,8 @@ def write(evidence: Evidence, root: Path) -> Path:
     directory = root / f"pr{evidence.change.number}"
     directory.mkdir(parents=True, exist_ok=True)
     plots = draw(evidence, directory)
-    for name in set(PLOTS.values()) - set(
-        plots.values()
-    ):  # of an earlier measurement, of which this report does not speak
-        (directory / name).unlink(missing_ok=True)
+    for name in set(PLOTS.values()) - set(plots.values()):
+        (directory / name).unlink(missing_ok=True)  # of an earlier measurement, of which this report does not speak
     write_aside(directory / "evidence.json", json.dumps(evidence.to_json(), indent=1) + "\n")
     write_aside(directory / "index.html", page(evidence, {place: directory / name for place, name in plots.items()}))
     write_aside(directory / "description.md", paste(evidence))
